@@ -17,7 +17,7 @@ static bool spec_is_unchanged(const struct view *in, struct json old)
 
 /* ---- Model ---- */
 
-/* The CRD's default is cpu, also for a Model that names a GPU runtime. */
+/* The CRD's default is cpu, even for a Model that names a GPU runtime. */
 static void review_model(const struct view *in, struct json old, struct admission_verdict *ret)
 {
     (void)old;
@@ -38,7 +38,7 @@ static void review_model(const struct view *in, struct json old, struct admissio
 
 /* ---- ModelRouter ---- */
 
-/* No details: kubectl would print them in place of the message, which names the webhook. */
+/* No details: kubectl would print them instead of the message, which names the webhook. */
 static void refuse_spec(const struct view *in, struct json faults, struct admission_verdict *ret)
 {
     struct arena *a = in->arena;
@@ -88,8 +88,8 @@ static void forbid(struct admission_verdict *ret, const char *message)
     *ret = (struct admission_verdict){ .status = 403, .reason = "Forbidden", .message = message };
 }
 
-/* Why no pod of it could ever start on the GPUs of its Model; NULL: it could, or the Model is not
- * there yet. */
+/* Why its pods could never start on the GPUs of its Model; NULL: they could, or the Model does not
+ * exist yet. */
 static const char *gpu_refusal(const struct view *in)
 {
     struct model m;

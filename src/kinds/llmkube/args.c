@@ -7,12 +7,12 @@
 
 /* ---- values as text ---- */
 
-/* The fewest digits that read back as the same number, never with an exponent, as
- * strconv.FormatFloat(v, 'f', -1, 64) has it. */
+/* The fewest digits that read back as the same number, never with an exponent, like
+ * strconv.FormatFloat(v, 'f', -1, 64). */
 static const char *real_text(struct arena *a, double value)
 {
     char text[32];
-    int after_point = 0; /* 16 are enough for every number */
+    int after_point = 0; /* 16 are enough for all numbers */
     do
         snprintf(text, sizeof(text), "%.*e", after_point, value);
     while (strtod(text, NULL) != value && after_point++ < 16);
@@ -116,7 +116,7 @@ static bool refuse(struct error *err, const char *path, struct json v, enum json
         json_type_name(v));
 }
 
-/* A map that is none hides everything below it. */
+/* If a parent is not a map, everything below it would be ignored. */
 static bool check_parents(const char *path, struct json spec, struct error *err)
 {
     for (const char *dot = strchr(path, '.'); dot; dot = strchr(dot + 1, '.')) {

@@ -1,4 +1,4 @@
-/* How many replicas there are, and who decides it: the spec, or a HorizontalPodAutoscaler. */
+/* The number of replicas, and who sets it: the spec, or a HorizontalPodAutoscaler. */
 
 #include "kinds/llmkube/isvc.h"
 
@@ -14,8 +14,8 @@ static int64_t replicas_of_spec(const struct isvc *svc)
     return svc->spec.suspend ? 0 : svc->spec.replicas;
 }
 
-/* An autoscaler leaves a Deployment with 0 replicas alone: 0 in the spec stops the service, and
- * whatever else it says starts it again. */
+/* An autoscaler ignores a Deployment with 0 replicas: 0 in the spec stops the service, and any
+ * other value starts it again. */
 static bool autoscaler_decides(const struct isvc *svc)
 {
     return autoscaler_wanted(svc) && svc->spec.replicas > 0 &&
@@ -28,9 +28,9 @@ int64_t autoscaler_desired(const struct isvc *svc)
                                    : replicas_of_spec(svc);
 }
 
-/* The hand-over never passes through a wrong value: what we set first we keep setting to whatever
- * is there until somebody else changes it. From then on it is not among our fields, and we say
- * nothing. */
+/* The hand-over never goes through a wrong value: once we have set it, we keep applying the
+ * present value until another client changes it. From then on we no longer own the field and do
+ * not set it. */
 struct json autoscaler_replicas(const struct isvc *svc)
 {
     struct json owned = view_owned(svc->in, &RESOURCE_DEPLOYMENT, svc->child);
@@ -58,7 +58,7 @@ static struct json resource_metric(struct arena *a, const char *name, int64_t ut
         { "resource.target.averageUtilization", json_int(utilisation) });
 }
 
-/* One metric of the list; absent if it says nothing. False: it cannot be used. */
+/* One metric of the list; absent if it is empty. False: it is invalid. */
 static bool metric_of(
     struct arena *a, struct json metric, size_t index, struct json *ret, struct error *err)
 {
@@ -109,7 +109,7 @@ static bool metrics_of(const struct isvc *svc, struct json *ret, struct error *e
             return false;
         json_push(&b, metric);
     }
-    /* The API server has a default of its own for an empty list. */
+    /* An empty list would get a default from the API server. */
     *ret = json_or_absent(json_list_end(&b));
     return true;
 }
@@ -150,7 +150,7 @@ void autoscaler_plan(struct isvc *svc)
     }
     if (!svc->trouble)
         svc->trouble = arena_printf(svc->arena, "Invalid autoscaling: %s", err.text);
-    /* The one that works stays until the spec makes sense again. */
+    /* The working one is kept until the spec is valid again. */
     struct json owned = view_owned(svc->in, &RESOURCE_HPA, svc->child);
     if (json_present(json_get(owned, "spec")))
         plan_child(svc->out,

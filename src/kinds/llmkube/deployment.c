@@ -1,5 +1,5 @@
-/* The Deployment: one pod template out of runtime, GPU, storage and what the user adds. Every field
- * here is one that upstream sets, too; a template that differs restarts every pod. */
+/* The Deployment: one pod template from the runtime, GPU, storage and user's additions. Upstream
+ * sets all these fields, too; a template that differs restarts every pod. */
 
 #include "kinds/llmkube/isvc.h"
 
@@ -7,18 +7,17 @@
 #include "kinds/llmkube/args.h"
 
 #define DO_NOT_DISRUPT "karpenter.sh/do-not-disrupt"
-/* Another file in the place of one that is used there is another template. */
+/* Changes the template when a file that is used in place is replaced. */
 #define MODEL_FILE "leeboard.dev/model-file"
 
-/* A part of the spec that is copied; absent if there is nothing in it. */
+/* A part of the spec to copy; absent if it is empty. */
 static struct json of_spec(const struct isvc *svc, const char *path)
 {
     struct json v = json_or_absent(json_get(svc->raw, path));
     return json_is(v, JSON_NULL) ? json_none : v;
 }
 
-/* A block that takes the place of ours. An empty one does so, too: it says that nothing of ours is
- * wanted. */
+/* A block that replaces ours. An empty one does, too: it means that nothing of ours is wanted. */
 static struct json block_of_spec(const struct isvc *svc, const char *path)
 {
     struct json v = json_get(svc->raw, path);
@@ -78,9 +77,8 @@ static bool resources_of(struct isvc *svc, struct json *ret)
 
 /* ---- metadata of the pods ---- */
 
-/* An annotation that comes or goes replaces every pod, so protection is given when the pods start
- * and then stays: taking it away once they are ready would restart them, which would give it
- * again. */
+/* Adding or removing an annotation replaces every pod, so protection is set when the pods start and
+ * then kept: removing it when they are ready would restart them, which would set it again. */
 static bool is_protected(const struct isvc *svc)
 {
     static const char path[] = "spec.template.metadata.annotations";
@@ -121,8 +119,8 @@ static struct json without_item(struct arena *a, struct json list, const char *n
     return json_list_end(&b);
 }
 
-/* The container that prepares the cache runs as root, which a kubelet refuses in a pod that says
- * runAsNonRoot. There the volume's group comes from fsGroup alone. */
+/* The container that prepares the cache runs as root, which the kubelet refuses in a pod with
+ * runAsNonRoot. Such a pod relies on fsGroup for the volume's group. */
 static struct json init_containers_of(const struct isvc *svc, struct json staged)
 {
     bool non_root = json_get_bool(svc->raw, "podSecurityContext.runAsNonRoot", false);
@@ -132,8 +130,8 @@ static struct json init_containers_of(const struct isvc *svc, struct json staged
                                    : staged);
 }
 
-/* Of the container. Where one is emptied, the API server takes the empty one away: then none is
- * planned either, or every start would write it again. */
+/* Of the container. The API server removes an empty one, so none is planned then; otherwise every
+ * start would write it again. */
 static struct json security_of(const struct isvc *svc)
 {
     struct json own = block_of_spec(svc, "securityContext");
@@ -177,7 +175,7 @@ static struct json container_of_server(
         { "readinessProbe", json_get(probes, "readinessProbe") },
         { "resources", resources },
         { "securityContext", security_of(svc) },
-        /* The log's end tells why it ended; diagnosis.c reads it. */
+        /* The end of the log shows why it ended; diagnosis.c reads it. */
         { "terminationMessagePolicy", json_str("FallbackToLogsOnError") });
 }
 
@@ -195,7 +193,7 @@ static struct json pod_security_of(const struct isvc *svc)
         { "supplementalGroups", json_if(render, json_list(a, json_int(s->dri_render_gid))) });
 }
 
-/* Where claims decide about devices, the user's tolerations take the place of ours. */
+/* If claims select devices, the user's tolerations replace ours. */
 static struct json tolerations_of(const struct isvc *svc)
 {
     struct arena *a = svc->arena;
@@ -251,7 +249,8 @@ static struct storage storage_of_service(struct isvc *svc, const char **ret_draf
 
 /* ---- what users add ---- */
 
-/* Two volumes of one name, or two mounts in one place, are no pod. `ours` are there already. */
+/* Two volumes with the same name, or two mounts at the same path, make a pod invalid. `ours` are
+ * already in it. */
 static bool check_added(struct isvc *svc, const char *path, const char *key, struct json ours)
 {
     struct json own = of_spec(svc, path);
@@ -300,9 +299,9 @@ static struct json template_of(struct isvc *svc, struct json container, struct s
         { "spec.enableServiceLinks", links });
 }
 
-/* Two pods cannot share a GPU, so the old one goes first. The API server's defaults for the other
- * strategy are written out: only what is ours goes away when a GPU is added later, and with them
- * there the API server refuses Recreate. */
+/* Two pods cannot share a GPU, so the old one is deleted first. The API server's defaults for the
+ * other strategy are set explicitly: when a GPU is added later, only fields that we own are
+ * removed, and with the defaults left over the API server refuses Recreate. */
 static struct json strategy_of(const struct isvc *svc)
 {
     if (svc->gpu.present)
@@ -359,7 +358,7 @@ bool deployment_plan(struct isvc *svc)
             { "metadata.labels", isvc_labels(svc) },
             { "spec.replicas", autoscaler_replicas(svc) },
             { "spec.revisionHistoryLimit", json_if(history, json_int(*history)) },
-            /* Only the labels that never change: a Deployment's selector is immutable. */
+            /* Only the immutable labels: a Deployment's selector cannot change. */
             { "spec.selector.matchLabels", isvc_selector(svc) },
             { "spec.strategy", strategy_of(svc) },
             { "spec.template", tmpl }));

@@ -1,5 +1,5 @@
-/* What the pods say about themselves: why they are not scheduled, why they crashed, and on what
- * they run. Nothing here decides what is made; it only tells. */
+/* What the pods report: why they are not scheduled, why they crashed, and what hardware they use.
+ * Nothing here decides what is created; it only reports. */
 
 #include "kinds/llmkube/isvc.h"
 
@@ -17,8 +17,7 @@ static struct json unscheduled(struct json pod)
     return json_if(pending && refused, condition);
 }
 
-/* The scheduler writes `Insufficient nvidia.com/gpu`; what follows the name must not belong to it.
- */
+/* The scheduler writes `Insufficient nvidia.com/gpu`; the name must end there. */
 static bool lacks_resource(const char *message, const char *resource)
 {
     static const char word[] = "Insufficient ";
@@ -82,11 +81,11 @@ struct isvc_scheduling diagnosis_scheduling(const struct isvc *svc)
 
 /* ---- crashes ---- */
 
-/* What a container said last, and what is wrong then. The first that matches counts. */
+/* Last output of a container and the cause that it indicates. The first match wins. */
 struct signature {
     const char *reason;
     const char *remedy;
-    const char *const *words; /* in any case */
+    const char *const *words; /* case-insensitive */
 };
 
 #define WORDS(...)                                                                                 \
@@ -95,9 +94,9 @@ struct signature {
         __VA_ARGS__, NULL                                                                          \
     }
 
-/* CUDA's own texts for its errors 35, 222, 803 and 804 (llama.cpp prints them as they are),
- * PyTorch's for the first of them (vLLM, SGLang, TGI), and what NVIDIA's container runtime says of
- * an image whose label asks for a newer driver. */
+/* CUDA's own messages for its errors 35, 222, 803 and 804 (llama.cpp prints them unchanged),
+ * PyTorch's for the first of them (vLLM, SGLang, TGI), and the message of NVIDIA's container
+ * runtime for an image whose label requires a newer driver. */
 static const struct signature driver_signatures[] = {
     {
         "CUDADriverInsufficient",
@@ -112,8 +111,8 @@ static const struct signature driver_signatures[] = {
     { 0 },
 };
 
-/* curl tells its exit code in brackets, our download script the server's status, and libc what is
- * the matter with a disk. */
+/* curl prints its exit code in brackets, our download script the server's status, and libc what is
+ * wrong with a disk. */
 static const struct signature transfer_signatures[] = {
     {
         "ModelSourceUntrusted",
@@ -148,13 +147,13 @@ static const struct signature transfer_signatures[] = {
 
 struct finding {
     const struct signature *what;
-    const char *line; /* the line that says so */
+    const char *line; /* the matching line */
     const char *node;
 };
 
 #define LINE_MAX_BYTES 200
 
-/* One line of a container's output: no control characters, not too long, cut between characters. */
+/* One line of a container's output: without control characters, truncated between characters. */
 static const char *line_around(struct arena *a, const char *text, const char *at)
 {
     const char *from = at, *to = at + strcspn(at, "\n");
@@ -189,7 +188,7 @@ static bool match(
     return false;
 }
 
-/* Looks at how a container ended, now or the last time. */
+/* Examines the present or last termination of a container. */
 static bool examine(
     struct arena *a, const struct signature *signatures, struct json status, struct finding *ret)
 {
@@ -210,10 +209,10 @@ static bool is_downloader(const char *name)
            text_eq(name, "model-cache-prep");
 }
 
-/* What all pods say about containers of one role. */
+/* The result for all containers of one role, over all pods. */
 struct inspection {
     struct finding finding; /* what NULL: none */
-    bool well;              /* one did what it should */
+    bool well;              /* one succeeded */
 };
 
 static struct json server_status(const struct isvc *svc, struct json pod)
@@ -227,7 +226,7 @@ static struct inspection inspect_servers(const struct isvc *svc)
     struct inspection found = { 0 };
     json_each (pod, svc->pods) {
         struct json status = server_status(svc, *pod);
-        /* A container that runs now has left its crash behind; another pod may still be in it. */
+        /* A container that runs now has recovered; another pod may still be crashing. */
         if (json_get_bool(status, "ready", false))
             found.well = true;
         else if (!found.finding.what &&
@@ -254,7 +253,7 @@ static void inspect_downloads(const struct isvc *svc, struct json pod, struct in
     found->well = found->well || (any && all);
 }
 
-/* A finding stays until the opposite was seen: that pods are gone proves nothing. */
+/* A finding stays until the opposite was seen: the absence of pods proves nothing. */
 static void plan_finding(struct isvc *svc, const char *condition, const struct inspection *found,
     const char *begins, const char *well_reason, const char *well_message)
 {
@@ -308,8 +307,8 @@ void diagnosis_pods(struct isvc *svc)
 
 /* ---- acceleration ---- */
 
-/* What llama.cpp printed about the layers it gave to the GPU. It prints it once, so a log that was
- * read once need not be read again. */
+/* What llama.cpp printed about the layers on the GPU. It prints it once, so the log need not be
+ * read again. */
 struct json diagnosis_acceleration(struct isvc *svc)
 {
     bool says = text_eq(svc->runtime->name, "llamacpp") && svc->gpu.present && svc->ready > 0;

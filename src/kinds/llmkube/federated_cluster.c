@@ -7,7 +7,7 @@
 #include "engine/view.h"
 
 #define INTERVAL_DEFAULT_S 30
-/* In heartbeats that did not come. */
+/* Number of missed heartbeats. */
 #define CONNECTED_INTERVALS 3
 #define STALE_INTERVALS 10
 
@@ -35,7 +35,7 @@ static void reconcile(const struct view *in, struct plan *out)
                         : age_ms <= stale_ms   ? "Stale"
                                                : "Unreachable";
     plan_status(out, json_fields(in->arena, { "phase", json_str(phase) }), NULL);
-    /* Looked at when silence alone changes it, not with each heartbeat that could have come. */
+    /* Checked again when the silence would change the result, not at every expected heartbeat. */
     if (age_ms <= connected_ms)
         plan_recheck(out, connected_ms - age_ms + 1);
     else if (age_ms <= stale_ms)

@@ -1,5 +1,5 @@
-/* Exposure through Envoy AI Gateway: a back end, what the gateway makes of it, and a route by model
- * name. Only where its CRDs are installed. */
+/* Exposure through Envoy AI Gateway: a back end, its AIServiceBackend, and a route by model name.
+ * Only if its CRDs are installed. */
 
 #include "kinds/llmkube/isvc.h"
 
@@ -73,7 +73,7 @@ static struct json ai_route(const struct isvc *svc, const char *model)
         { "spec.rules", json_list(a, rule) });
 }
 
-/* What stood in the way of one of the three; NULL: nothing. */
+/* Why one of the three could not be written; NULL: no trouble. */
 static const char *trouble_of(const struct isvc *svc)
 {
     for (size_t i = 0; i < lengthof(parts); i++) {

@@ -1,4 +1,4 @@
-/* Which GPU a service gets: how many devices, under which resource name, shared or not. */
+/* Which GPUs a service gets: how many devices, under which resource name, shared or not. */
 
 #include "kinds/llmkube/args.h"
 
@@ -8,9 +8,9 @@
 
 #define RENDER_NODE "devic.es/dri-render" /* /dev/dri by a generic device plugin */
 #define MIG_PREFIX "nvidia.com/mig-"
-#define COUNT_MAX 128 /* the CRDs admit 8 */
+#define COUNT_MAX 128 /* the CRDs allow 8 */
 
-/* What two specs say about GPUs. */
+/* What the two specs request. */
 struct asked {
     int64_t count;
     const char *vendor, *runtime, *resource_name, *toleration_key;
@@ -112,8 +112,8 @@ static bool read_partition(struct arena *a, const struct asked *asked, const cha
     return true;
 }
 
-/* Pods that share a device ask for the same resource as those that do not, so only a pool of nodes
- * of their own keeps them apart. On AMD's integrated GPUs everybody shares anyway. */
+/* Pods that share a device request the same resource as those that do not, so only a separate pool
+ * of nodes can keep them apart. AMD's integrated GPUs are always shared. */
 static bool read_pool(const struct llmkube_settings *s, struct gpu *ret, struct error *err)
 {
     if (text_eq(ret->vendor, "amd"))

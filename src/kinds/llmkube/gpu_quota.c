@@ -1,4 +1,4 @@
-/* GPUQuota: how many GPUs, and how much GPU memory, the InferenceServices in its scope ask for. */
+/* GPUQuota: how many GPUs, and how much GPU memory, the InferenceServices in its scope request. */
 
 #include "kinds/llmkube/gpu_quota.h"
 
@@ -27,7 +27,7 @@ const struct resource LLMKUBE_NAMESPACE = {
     .cluster_scoped = true,
 };
 
-/* ---- what one service asks for ---- */
+/* ---- the request of one service ---- */
 
 struct use {
     int64_t gpus;
@@ -35,7 +35,7 @@ struct use {
     bool vram_unknown;
 };
 
-/* "1g.24gb" is 24 GiB; 0 if the text is no profile. */
+/* "1g.24gb" is 24 GiB; 0 if the text is not a profile. */
 static int64_t profile_gib(const char *profile)
 {
     struct str size = str_of(profile);
@@ -114,7 +114,7 @@ static bool is_in_scope(const struct view *in, struct json quota, const char *ns
     return json_present(object) && selector_matches(&selector, json_get(object, "metadata.labels"));
 }
 
-/* Of all namespaces in the scope. */
+/* The services of all namespaces in the scope. */
 static struct json services_of(const struct view *in, struct json quota)
 {
     const char *named = json_get_text(quota, "spec.namespaceRef");
@@ -130,7 +130,7 @@ static struct json services_of(const struct view *in, struct json quota)
     return json_list_end(&b);
 }
 
-/* ---- who fits ---- */
+/* ---- what fits ---- */
 
 static bool has_pods(struct json service)
 {
@@ -170,8 +170,8 @@ static int64_t priority_of(const char *priority)
     return 2;
 }
 
-/* What the others in the scope of a quota ask for; first_only: those that come before the service.
- */
+/* The requests of the other services in the scope of a quota; first_only: those that come before
+ * the service. */
 static struct use use_of_others(
     const struct view *in, struct json quota, struct json service, bool first_only)
 {
@@ -275,8 +275,8 @@ static void reconcile(const struct view *in, struct plan *out)
         sum.gpus += use.gpus;
         sum.vram_bytes += use.vram_bytes;
     }
-    /* A status that was there keeps one field: the API server refuses an apply that takes the last.
-     */
+    /* A status that exists keeps one field: the API server refuses an apply that removes the last
+     * one. */
     if (json_present(was) || sum.gpus || sum.vram_bytes)
         plan_status(out,
             json_fields(in->arena,

@@ -25,7 +25,7 @@ static bool is_the_source(const struct view *in)
            text_eq(wanted, arena_printf(in->arena, "%s/%s", view_namespace(in), view_name(in)));
 }
 
-/* A service that is stopped leaves no series, and its dashboard would be blank. */
+/* A stopped service has no series, and its dashboard would be blank. */
 static bool is_in_use(struct json services, const char *runtime)
 {
     json_each (service, services) {
@@ -38,7 +38,7 @@ static bool is_in_use(struct json services, const char *runtime)
     return false;
 }
 
-/* A manifest that cannot be published here is the chart's mistake; the others still are. */
+/* A manifest that cannot be created here is the chart's mistake; the others still are created. */
 static bool is_publishable(const struct view *in, struct json dashboard)
 {
     const char *ns = json_get_text(dashboard, "metadata.namespace");

@@ -1,5 +1,5 @@
 /* The InferenceService kind: a Model served by pods of one runtime, or by an agent on a Mac. This
- * file is the order of things; the parts are in the files that isvc.h names. */
+ * file has the order of the steps; the parts are in the files listed in isvc.h. */
 
 #include "kinds/llmkube/inference_service.h"
 
@@ -18,7 +18,7 @@ const struct resource LLMKUBE_INFERENCE_SERVICE = {
     .plural = "inferenceservices",
 };
 
-/* ---- ending the walk ---- */
+/* ---- ending the pass ---- */
 
 static void printf_like(3, 0)
     end(struct isvc *svc, enum isvc_phase phase, const char *format, va_list args)
@@ -93,7 +93,7 @@ void isvc_child(struct isvc *svc, const struct resource *r, struct json object)
 
 /* ---- steps ---- */
 
-/* A Model that is not ready, with its own reason; upstream's messages name neither. */
+/* Why the Model is not ready, including its own reason; upstream's messages have neither. */
 static const char *model_waited_for(struct arena *a, struct json model)
 {
     const char *phase = json_get_text(model, "status.phase");
@@ -110,8 +110,8 @@ static const char *model_waited_for(struct arena *a, struct json model)
 
 #define NAMES_MAX 10
 
-/* Which Models there are, for a person who wrote another name. Not on a cluster: there every Model
- * that comes would change the status of each service that waits. */
+/* The names of existing Models, for a user who misspelled one. Not on a cluster: there every new
+ * Model would change the status of each waiting service. */
 static const char *models_there(const struct isvc *svc)
 {
     if (!svc->settings->one_machine)
@@ -126,7 +126,7 @@ static const char *models_there(const struct isvc *svc)
     return *names ? arena_printf(svc->arena, " (there is %s)", names) : " (there is none)";
 }
 
-/* What a Model must be before a pod can use it. */
+/* Checks that pods can use the Model. */
 static bool read_model(
     struct isvc *svc, const char *name, const char *missing, const char *waiting, struct model *ret)
 {
@@ -181,7 +181,7 @@ static bool read_models(struct isvc *svc)
     return true;
 }
 
-/* The weights of a draft may come as one of the Model's own files. */
+/* The weights of a draft may be one of the Model's own files. */
 static bool check_draft_file(struct isvc *svc)
 {
     const char *file = svc->spec.draft_model;
@@ -239,8 +239,7 @@ static bool plan_claim(struct isvc *svc)
     bool wanted = uses_cache(svc, &svc->model) ||
                   (svc->has_draft && uses_cache(svc, &svc->draft)) ||
                   (!named && mounts(svc, per_service ? own_name : STORAGE_SHARED_CLAIM));
-    /* Weights that were fetched once are not thrown away because of an edit; they go with the
-     * service. */
+    /* Fetched weights are not deleted because of an edit, but with the service. */
     if (json_present(view_child(svc->in, &RESOURCE_PVC, own_name)) ||
         (wanted && per_service && !named))
         plan_once(svc->out, &RESOURCE_PVC, own);
@@ -257,7 +256,7 @@ static bool plan_claim(struct isvc *svc)
         plan_shared(svc->out, &RESOURCE_PVC, storage_shared_claim(svc->arena, svc->settings));
     svc->claim = per_service ? own_name : STORAGE_SHARED_CLAIM;
     struct view_trouble trouble = view_trouble(svc->in, &RESOURCE_PVC, svc->claim);
-    /* A shared claim belongs to nobody, so it may well be somebody else's. */
+    /* A shared claim has no owner, so it may have been created by another client. */
     if (trouble.what == TROUBLE_REFUSED || (per_service && trouble.what == TROUBLE_FOREIGN))
         return isvc_fail(svc, "Failed to ensure model cache PVC: %s", trouble.message);
     return true;
@@ -271,8 +270,8 @@ static bool read_gpu(struct isvc *svc)
            isvc_fail(svc, "%s", err.text);
 }
 
-/* Without an admission webhook a service that does not fit is there, so it is held. What it has
- * already, it keeps. */
+/* Without an admission webhook, a service that exceeds a quota can be stored, so it is held here.
+ * It keeps what it already has. */
 static bool check_quota(struct isvc *svc)
 {
     int64_t running = json_get_int(svc->live, "spec.replicas", 0);
@@ -307,7 +306,7 @@ static bool (*const steps[])(struct isvc *svc) = {
 
 /* ---- advice ---- */
 
-/* Things that run, but probably not as their author meant them. */
+/* Settings that work, but probably not as intended. */
 static void advise(struct isvc *svc)
 {
     const struct isvc_spec *spec = &svc->spec;
@@ -335,9 +334,9 @@ static void advise(struct isvc *svc)
             "the weights fill the node's disk without a limit");
 }
 
-/* VLLMSpecValid and the like tell of settings that do not do what they are meant to. They turn True
- * only after they were False: whoever never erred need not read about it. An agent on a Mac has
- * settings of its own. */
+/* VLLMSpecValid and the like report settings that have no effect or the wrong one. They become True
+ * only if they were False before, so a service without problems has no such condition. An agent on
+ * a Mac has settings of its own. */
 static void plan_findings(struct isvc *svc)
 {
     const char *condition = svc->runtime->condition;

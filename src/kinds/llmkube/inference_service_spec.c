@@ -1,4 +1,4 @@
-/* Reading the spec of an InferenceService: only what the code decides on. */
+/* Reads the spec of an InferenceService: only the fields that decisions depend on. */
 
 #include "kinds/llmkube/inference_service.h"
 #include "kinds/llmkube/isvc.h"
@@ -54,8 +54,8 @@ static const struct json_bind isvc_spec_bind[] = {
     { 0 },
 };
 
-/* Parts that are copied into a child item by item: what is not a list or a map would vanish without
- * a word. */
+/* Parts that are copied into a child item by item: a value that is not a list or a map would be
+ * dropped silently. */
 static const struct shape {
     const char *path;
     enum json_type type;
@@ -91,7 +91,7 @@ static bool check_shapes(struct json spec, struct error *err)
     return true;
 }
 
-/* Labels take no more than 63 bytes, and neither do Services; names that fit stay as they are. */
+/* Labels and Service names have at most 63 bytes; names that fit are unchanged. */
 const char *inference_service_label(struct arena *a, const char *name)
 {
     return strlen(name) <= NAME_LABEL_MAX ? name : name_shorten(a, name, NAME_LABEL_MAX);

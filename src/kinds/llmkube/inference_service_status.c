@@ -1,4 +1,4 @@
-/* What the service is now: phase, status fields, conditions, and how the pass ends. */
+/* The state of the service: phase, status fields, conditions, and the outcome of the pass. */
 
 #include "kinds/llmkube/isvc.h"
 
@@ -20,7 +20,7 @@ const char *isvc_phase_name(enum isvc_phase phase)
     return names[phase];
 }
 
-/* ---- conditions as they stand ---- */
+/* ---- present conditions ---- */
 
 struct json isvc_condition(const struct isvc *svc, const char *type)
 {
@@ -62,7 +62,7 @@ static enum isvc_phase phase_of(const struct isvc *svc)
     return PHASE_CREATING;
 }
 
-/* Over the whole cluster, in the order in which they were created. */
+/* In the whole cluster, in order of creation. */
 static int64_t queue_position(const struct isvc *svc)
 {
     return view_queue_position(svc->in,
@@ -91,7 +91,7 @@ static int64_t effective_priority(const struct isvc *svc)
     return 10000;
 }
 
-/* Once the walk has ended, only an address that exists is told. */
+/* After the pass has ended, only an existing address is reported. */
 static const char *endpoint_of(const struct isvc *svc)
 {
     bool failed = svc->ended || svc->trouble;
@@ -148,7 +148,8 @@ static void plan_waiting(struct isvc *svc, int64_t position)
         svc->scheduling.waiting_for);
 }
 
-/* Whoever was available once is told when it no longer is; a first start has no such condition. */
+/* Reports when a service that was available no longer is; a service that starts for the first time
+ * has no such condition. */
 static void plan_availability(struct isvc *svc, enum isvc_phase phase)
 {
     if (phase == PHASE_READY)
@@ -225,7 +226,7 @@ static void plan_outcome(struct isvc *svc, enum isvc_phase phase)
 
 void isvc_plan_status(struct isvc *svc)
 {
-    /* Before the Model is known nothing is wanted; what runs, runs on. */
+    /* Before the Model is known nothing is wanted; running pods continue. */
     if (!svc->model_ready)
         svc->desired = json_get_int(svc->live, "spec.replicas", 0);
     enum isvc_phase phase = phase_of(svc);

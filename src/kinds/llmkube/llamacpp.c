@@ -7,8 +7,8 @@
 
 /* ---- what to serve ---- */
 
-/* Empty when nothing is staged. Then there is no --model: the server takes what -hf in extraArgs
- * names, or serves the models it has in its cache. */
+/* Empty when nothing is staged. Then there is no --model: the server uses -hf from extraArgs, or
+ * serves the models in its cache. */
 static struct json model_path(struct arena *a, const struct runtime_input *in)
 {
     (void)a;
@@ -40,7 +40,8 @@ static struct json gpu_layers(struct arena *a, const struct runtime_input *in)
     return json_int(layers > 0 ? layers : ALL_LAYERS);
 }
 
-/* llama.cpp knows no pipelines; layers on one GPU after the other are the nearest it has. */
+/* llama.cpp has no pipeline parallelism; distributing layers over GPUs is the closest
+ * equivalent. */
 static const char *split_mode_name(const struct runtime_input *in)
 {
     const char *strategy = json_get_text(in->model->gpu, "sharding.strategy");
@@ -60,7 +61,7 @@ static struct json split_mode(struct arena *a, const struct runtime_input *in)
     return json_str(split_mode_name(in));
 }
 
-/* How many layers "10-19" are; 0 if it is no such range. */
+/* The number of layers in "10-19"; 0 if it is not such a range. */
 static int64_t range_size(const char *range)
 {
     struct str end = str_of(range);
@@ -77,8 +78,8 @@ static int64_t common_divisor(int64_t x, int64_t y)
     return y ? common_divisor(y, x % y) : x;
 }
 
-/* One share a GPU: in proportion to the ranges of layerSplit if there is a valid one for each GPU,
- * else equal. */
+/* One share per GPU: in proportion to the ranges of layerSplit if every GPU has a valid one,
+ * otherwise equal. */
 static struct json tensor_split(struct arena *a, const struct runtime_input *in)
 {
     struct json ranges = json_get(in->model->gpu, "sharding.layerSplit");
@@ -136,7 +137,7 @@ static bool has_reasoning_budget(const struct runtime_input *in)
     return json_is(json_get(in->spec, "reasoningBudget"), JSON_INT);
 }
 
-/* ---- mode: only where the spec says it, an inferred one adds no flags ---- */
+/* ---- mode: only if set in the spec; an inferred mode adds no flags ---- */
 
 static bool ranks(const struct runtime_input *in)
 {
@@ -198,7 +199,7 @@ static const struct args_rule one_model_rules[] = {
     { "--reranking", .when = ranks, .unless = "--reranking" },
     { "--embedding", .when = embeds, .unless = "--embedding" },
     { "--pooling", .make = pooling, .when = embeds, .unless = "--pooling" },
-    /* A cache of prompts has no use there and takes gigabytes. */
+    /* A prompt cache is useless for embeddings and takes gigabytes. */
     { "--cache-ram", .otherwise = "0", .when = embeds, .unless = "--cache-ram" },
 
     { NULL, "extraArgs", JSON_LIST },
@@ -206,7 +207,7 @@ static const struct args_rule one_model_rules[] = {
     { 0 },
 };
 
-/* How many layers go to a GPU is a matter of each model here, so the presets say it. */
+/* The number of layers on a GPU differs per model, so it is in the presets. */
 static const struct args_rule router_rules[] = {
     { "--models-dir", .otherwise = "/models" },
     { "--port", .make = args_port },

@@ -1,5 +1,5 @@
-/* LoRAAdapter: an adapter that is loaded into every pod of a running SGLang server, again when one
- * starts anew, and unloaded when the object is deleted. */
+/* LoRAAdapter: an adapter that is loaded into every pod of a running SGLang server, loaded again
+ * after a restart, and unloaded when the object is deleted. */
 
 #include "kinds/llmkube/lora_adapter.h"
 
@@ -27,11 +27,11 @@ struct lora {
     struct json object; /* the InferenceService */
 };
 
-/* What the calls to all pods came to. */
+/* The combined result of the calls to all pods. */
 struct calls {
     size_t pods, ended, failed;
-    bool already;        /* all said so */
-    const char *message; /* of the first that failed */
+    bool already;        /* every server reported this */
+    const char *message; /* of the first failure */
 };
 
 static bool is_ready(struct json pod)
@@ -41,7 +41,7 @@ static bool is_ready(struct json pod)
            !text_empty(json_get_text(pod, "status.podIP"));
 }
 
-/* A server that starts again has forgotten its adapters, so it is asked anew. */
+/* A server that restarts has lost its adapters, so the call is repeated. */
 static struct json call_args(
     const struct lora *l, struct json pod, const char *path, struct json body)
 {
@@ -117,7 +117,7 @@ static void plan_told(
         plan_condition(l->out, "Error", true, reason, "%s", error);
 }
 
-/* The adapter cannot be loaded until somebody changes something. */
+/* The adapter cannot be loaded until a user changes something. */
 static void plan_refused(
     struct lora *l, const char *reason, const char *message, const char *loaded, const char *error)
 {
@@ -157,7 +157,7 @@ static void plan_loading(struct lora *l)
     const char *before = json_get_text(l->in->object, "status.loadedPath");
     plan_condition(
         l->out, "Available", true, "ReconcileSuccess", "InferenceService exists and is sglang");
-    /* A server keeps the old weights under a name that it has. */
+    /* A server keeps the old weights under a name that it has already loaded. */
     if (!text_empty(before) && !text_eq(before, l->path)) {
         struct calls gone = unload(l);
         if (gone.ended < gone.pods) {
@@ -185,7 +185,7 @@ static void plan_loading(struct lora *l)
 
 /* ---- the kind ---- */
 
-/* Best effort: what cannot be unloaded must not keep the object. */
+/* Best effort: a failure to unload must not block the deletion. */
 static void plan_unloading(struct lora *l)
 {
     plan_done(l->out);

@@ -53,7 +53,7 @@ static const struct scrape_family queue_depth = {
     .labels = { "namespace" },
 };
 
-/* Seconds between two times; below 0 if one of them is none. */
+/* Seconds between two times; negative if one of them is missing. */
 static double seconds_between(struct json from, struct json to)
 {
     int64_t from_ms, to_ms;
@@ -97,7 +97,7 @@ void measures_inference_service(const struct view *in, struct scrape *to)
     struct json status = json_get(in->object, "status");
     const char *phase = json_get_text(status, "phase");
     if (text_empty(phase))
-        return; /* nobody has looked at it yet */
+        return; /* not reconciled yet */
     struct json model = view_get(in, &LLMKUBE_MODEL, json_get_text(in->object, "spec.modelRef"));
     const char *accelerator = text_or(model, "spec.hardware.accelerator", "cpu");
     const char *runtime = text_or(in->object, "spec.runtime", "llamacpp");

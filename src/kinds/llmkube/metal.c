@@ -1,5 +1,5 @@
 /* Services of a Model for Apple's Metal: no pods. An agent on the Mac runs the server and registers
- * it as an EndpointSlice, which carries a heartbeat. */
+ * it as an EndpointSlice, which has a heartbeat. */
 
 #include "kinds/llmkube/isvc.h"
 
@@ -10,7 +10,7 @@
 #define RECHECK_MAX_MS ((int64_t)24 * 60 * 60 * 1000)
 
 struct heartbeat {
-    const char *text; /* the freshest, or one that is no time; NULL: none, as old agents */
+    const char *text; /* the most recent, or an unreadable one; NULL: none, as with old agents */
     bool is_time;
     int64_t at_ms;
 };
@@ -42,7 +42,7 @@ static int64_t ready_addresses(struct json slice)
     return count;
 }
 
-/* What the agent itself wrote about why it does not serve is better than anything we could say. */
+/* The agent's own explanation of why it does not serve is better than ours. */
 static bool agent_said_why(const struct isvc *svc)
 {
     const char *status = json_get_text(isvc_status(svc), "schedulingStatus");

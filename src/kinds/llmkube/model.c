@@ -1,14 +1,13 @@
-/* A Model names one set of weights. Looking at it means: may the source be used at all, who fetches
- * it, and what is known of it. Weights are fetched by pods; only local files by the operator.
+/* A Model names one set of weights. A pass decides: may the source be used, who fetches it, and
+ * what is known about it. Pods fetch the weights; the operator copies only local files.
  *
- *   gates      a local source outside the allowed roots, a file list or a source that cannot be
- *   prefetch   if asked for, a Job fills the shared cache first               (prefetch.c)
+ *   gates      a local source outside the allowed roots, an invalid file list or source
+ *   prefetch   if requested, a Job fills the shared cache first               (prefetch.c)
  *   by class   PVC            is the claim bound?
  *              repository     the runtime fetches it
  *              http, s3       the pod fetches it; the operator reads its header
  *              local          the operator copies it                          (model_local.c)
- *   drift      now and then: is the source still what it was?                 (model_drift.c)
- */
+ *   drift      at intervals: has the source changed?                          (model_drift.c) */
 
 #include "kinds/llmkube/measures.h"
 #include "kinds/llmkube/model_pass.h"
@@ -60,7 +59,7 @@ static void reconcile_pvc(struct model_pass *p)
         });
 }
 
-/* What the status says about a Model that has been Ready with this source. */
+/* The status of a Model that has been Ready with this source. */
 static struct model_ready as_before(const struct model_pass *p)
 {
     struct model_ready r = {
@@ -98,8 +97,8 @@ static struct json probe_args(const struct model_pass *p)
         { "namespace", json_str(p->m.ns) });
 }
 
-/* A source that answers 503 or 429 is asked again, less and less often, but not for ever: pods may
- * have more luck. */
+/* A source that answers 503 or 429 is retried with growing delays, but not forever: pods may be
+ * more successful. */
 static bool is_busy(const struct model_pass *p, struct json fact)
 {
     struct json told = model_condition(p, "Progressing");
@@ -110,10 +109,10 @@ static bool is_busy(const struct model_pass *p, struct json fact)
     return patient && text_eq(json_get_text(fact, "error.code"), error_code_name(ERR_BUSY));
 }
 
-/* The header of the file is read once, before the Model first becomes Ready, and never after: the
- * name in it becomes the name of the file in the cache, so knowing it later would download tens of
- * gigabytes again. That it cannot be read is no failure: pods may reach what the operator cannot.
- * False: the pass has ended. */
+/* The file's header is read once, before the Model first becomes Ready, and never after: the name
+ * in it becomes the file name in the cache, so a later change would download tens of gigabytes
+ * again. A failure to read it is ignored: pods may reach what the operator cannot. False: the pass
+ * has ended. */
 static bool look_at_header(struct model_pass *p, struct model_ready *r)
 {
     bool object = p->m.source.origin == SOURCE_S3;
@@ -152,7 +151,7 @@ static bool look_at_header(struct model_pass *p, struct model_ready *r)
     return true;
 }
 
-/* On one machine one can see what the pods have fetched. */
+/* On one machine the files that pods have fetched are visible. */
 static struct json look_at_claims(struct model_pass *p)
 {
     struct arena *a = p->arena;
@@ -165,7 +164,7 @@ static struct json look_at_claims(struct model_pass *p)
     return view_fact(p->in, "model.staged", args);
 }
 
-/* In steps of ten: each is a write. */
+/* In steps of ten percent, because each step is a write. */
 static void tell_download(struct model_pass *p, struct json fact, int64_t total)
 {
     struct arena *a = p->arena;
@@ -181,7 +180,7 @@ static void tell_download(struct model_pass *p, struct json fact, int64_t total)
     p->progress = (struct model_progress){ "Downloading", message, true };
 }
 
-/* A source that does not say how long it is may end early, and so may a machine. */
+/* A download from a source without a length may end early, and so may a machine. */
 static bool is_cut_in_claims(struct model_pass *p, struct json fact)
 {
     const char *cut = json_get_text(fact, "progress.cut");
@@ -244,7 +243,7 @@ static void reconcile_invalid(struct model_pass *p)
 
 /* ---- the kind ---- */
 
-/* What stands in the way before anybody fetches anything. */
+/* Reasons to stop before anything is fetched. */
 static bool stopped_at_a_gate(struct model_pass *p)
 {
     if (!source_allowed(p->settings, &p->m.source)) {

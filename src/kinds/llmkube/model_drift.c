@@ -1,7 +1,7 @@
-/* Whether a source still is what it was. Its ETag and length, seen when the Model became Ready, are
- * the baseline; the source is asked again once an interval. A source that cannot be asked changes
- * nothing. The time of the last look is in the status, but moves only when the look found something
- * new: a clock alone is no reason to write. */
+/* Whether a source has changed. Its ETag and length when the Model became Ready are the baseline;
+ * the source is checked once per interval. A source that cannot be reached changes nothing. The
+ * time of the last check is in the status, but is only updated when the check found a change: the
+ * passage of time alone is no reason to write. */
 
 #include "kinds/llmkube/model_pass.h"
 
@@ -53,7 +53,7 @@ static struct json head_args(const struct model_pass *p, const char *source)
         { "namespace", json_str(p->m.ns) });
 }
 
-/* The ETag decides where both sides have one. */
+/* Compares the ETags if both sides have one. */
 static bool same(const struct model_ready *r, const char *etag, int64_t length)
 {
     if (!text_empty(r->etag) && !text_empty(etag))
@@ -61,7 +61,7 @@ static bool same(const struct model_ready *r, const char *etag, int64_t length)
     return r->content_length == length;
 }
 
-/* How long until the source is to be asked; 0: now. */
+/* Time until the next check; 0: now. */
 static int64_t rest_ms(const struct model_pass *p, const struct model_ready *r)
 {
     int64_t last_ms;
@@ -69,11 +69,11 @@ static int64_t rest_ms(const struct model_pass *p, const struct model_ready *r)
         return 0;
     int64_t interval_ms = p->settings->model_revalidate_interval_ms;
     int64_t left_ms = last_ms + interval_ms - p->in->now_ms;
-    /* More than an interval: somebody's clock was ahead. */
+    /* More than an interval: a clock was ahead. */
     return left_ms > 0 && left_ms <= interval_ms ? left_ms : 0;
 }
 
-/* A local source that has changed is being copied: what it was found to be is needed until then. */
+/* A changed local source is being copied: the result of the check is needed until then. */
 static bool is_followed(const struct model_pass *p, const struct model_ready *r)
 {
     return p->m.source.origin == SOURCE_LOCAL && text_eq(p->m.refresh_policy, "OnChange") &&
@@ -90,10 +90,11 @@ int64_t model_revalidate(struct model_pass *p, const char *source, struct model_
     struct json fact = view_fact(p->in, "model.head", args);
     if (model_error_is_transient(json_get(fact, "error")))
         p->retry_cause = json_get_text(fact, "error.message");
-    /* What no retry heals may still be healed by somebody: an hour would be long for them. */
+    /* A permanent error may still be fixed by a user, for whom an hour would be long. */
     if (json_present(json_get(fact, "error")) && interval_ms > PLAN_WAIT_RECHECK_MS)
         p->recheck_ms = interval_ms = PLAN_WAIT_RECHECK_MS;
-    /* A little less than the pace of the rechecks, or the fact would be just too young at each. */
+    /* Slightly less than the interval of the rechecks, or the fact would be just too young each
+     * time. */
     plan_effect(p->out, "model.head", args, interval_ms - interval_ms / 8);
     struct json result = json_get(fact, "result");
     const char *etag = json_get_text(result, "etag");

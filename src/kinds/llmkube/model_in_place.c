@@ -1,6 +1,6 @@
-/* A local source on one machine: pods use the file or directory where it is, so nothing is copied,
- * and what it is now is what they get. The effect model.file follows it. What it was is in the
- * status (sourceETag), and in the template of pods (deployment.c): another one rolls them. */
+/* A local source on one machine: pods use the file or directory in place, so nothing is copied, and
+ * they always get its present content. The effect model.file watches it. Its previous state is in
+ * the status (sourceETag), and in the pod template (deployment.c): a change rolls the pods. */
 
 #include "kinds/llmkube/model_pass.h"
 
@@ -11,7 +11,7 @@ static const char *path_of(const struct model_pass *p)
     return p->m.source.path;
 }
 
-/* ---- what is told of the source ---- */
+/* ---- what is reported about the source ---- */
 
 static struct json drifted(
     const struct model_pass *p, bool yes, const char *reason, const char *message)
@@ -23,7 +23,7 @@ static struct json drifted(
         { "message", json_str(message) });
 }
 
-/* What a status from before says; false: there is none about this file. */
+/* Reads the previous status; false: it is not about this file. */
 static bool read_before(const struct model_pass *p, struct model_ready *ret)
 {
     *ret = (struct model_ready){
@@ -49,13 +49,13 @@ static const char *reading_text(const struct model_pass *p, struct json progress
     int64_t bytes = json_get_int(progress, "bytes", 0), total = json_get_int(progress, "total", 0);
     if (bytes <= 0 || total <= 0 || bytes > total)
         return "All of the file is read for spec.sha256";
-    return arena_printf(p->arena, /* in steps of ten: each is a write */
+    return arena_printf(p->arena, /* in steps of ten percent: each is a write */
         "All of the file is read for spec.sha256: %d%% of %s",
         (int)((double)bytes / (double)total * 10) * 10,
         model_size_text(p->arena, total));
 }
 
-/* False: it is not known yet, or is wrong, and the pass has ended. */
+/* False: the digest is not known yet, or is wrong, and the pass has ended. */
 static bool check_digest(struct model_pass *p, struct json file, struct model_ready *r)
 {
     const char *etag = json_get_text(file, "etag");
@@ -63,7 +63,7 @@ static bool check_digest(struct model_pass *p, struct json file, struct model_re
         return true;
     struct json args = json_map(p->arena,
         { "path", json_str(path_of(p)) },
-        { "etag", json_str(etag) }); /* a file that changes is another question */
+        { "etag", json_str(etag) }); /* a changed file is a different question */
     struct json fact = view_fact(p->in, "model.digest", args);
     plan_effect(p->out, "model.digest", args, 0);
     const char *found = json_get_text(fact, "result.sha256");
@@ -86,7 +86,7 @@ static bool check_digest(struct model_pass *p, struct json file, struct model_re
     return found && text_eq(found, p->m.sha256);
 }
 
-/* ---- the file as it is ---- */
+/* ---- the present file ---- */
 
 static void end_with_problem(struct model_pass *p, struct json problem, struct model_ready *before)
 {

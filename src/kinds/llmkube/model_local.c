@@ -1,12 +1,12 @@
-/* A local source on a cluster: the operator copies it into its own cache directory, which gives
- * size, digest and header. (Pods take it from their node.) A file that is missing, may not be read,
- * is cut short or has the wrong digest is looked at again every five minutes, and at once when the
+/* A local source on a cluster: the operator copies it into its own cache directory to get its size,
+ * digest and header. (Pods use the file of their node.) A file that is missing, unreadable,
+ * truncated or has the wrong digest is checked again every five minutes, and immediately when the
  * spec changes. On one machine it is used in place (model_in_place.c). */
 
 #include "kinds/llmkube/model_pass.h"
 
 /* `length`: of a source that has changed, so that a copy of another length is replaced; -1: any
- * copy that is there will do. */
+ * existing copy is valid. */
 static struct json copy_args(const struct model_pass *p, int64_t length)
 {
     const char *root = p->settings->model_cache_path;
@@ -19,7 +19,7 @@ static struct json copy_args(const struct model_pass *p, int64_t length)
         { "size", json_if(length >= 0, json_int(length)) });
 }
 
-/* In steps of ten: each step is a write. */
+/* In steps of ten percent: each step is a write. */
 static const char *progress_text(const struct model_pass *p, struct json progress)
 {
     int64_t bytes = json_get_int(progress, "bytes", 0), total = json_get_int(progress, "total", 0);
@@ -31,8 +31,8 @@ static const char *progress_text(const struct model_pass *p, struct json progres
         model_size_text(p->arena, total));
 }
 
-/* A failure that was told for this very spec stands until the next look has ended, so that looking
- * does not make the phase go back and forth. */
+/* A failure that was reported for this generation stays until the next attempt has ended, so that
+ * an attempt does not make the phase flip back and forth. */
 static bool failure_stands(struct model_pass *p, struct json fact)
 {
     struct json degraded = model_condition(p, "Degraded");
@@ -52,7 +52,7 @@ struct failure {
     const char *message;
 };
 
-/* In the recorded words of upstream where there are any: people search for them. */
+/* In upstream's recorded words where possible: users search for them. */
 static struct failure failure_of(struct model_pass *p, struct json error)
 {
     const char *code = json_get_text(error, "code"), *path = p->m.source.path;
@@ -76,7 +76,7 @@ static struct failure failure_of(struct model_pass *p, struct json error)
     return f;
 }
 
-/* Asks for the copy and gives what is known of it. */
+/* Starts the copy, and returns what is known about it. */
 static struct json ask_for_copy(struct model_pass *p, int64_t length)
 {
     struct json args = copy_args(p, length);
@@ -132,7 +132,7 @@ static void copy(struct model_pass *p)
     model_end_ready(p, &r);
 }
 
-/* A changed source under OnChange: what was copied is served on until the new copy is there. */
+/* A changed source under OnChange: the old copy is served until the new one is complete. */
 static void copy_again(struct model_pass *p, int64_t length, struct model_ready *r)
 {
     struct json fact = ask_for_copy(p, length);

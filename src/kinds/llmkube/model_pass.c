@@ -1,4 +1,4 @@
-/* How a look at a Model ends: status, conditions, outcome; and whether its accelerator is there. */
+/* How a pass over a Model ends: status, conditions, outcome; and whether its accelerator exists. */
 
 #include "kinds/llmkube/model_pass.h"
 
@@ -33,8 +33,8 @@ void model_keep_condition(struct model_pass *p, struct json condition)
         plan_condition(p->out, type, status, reason, "%s", message ? message : "");
 }
 
-/* A condition that was said once and no longer holds is False from then on. One that was never said
- * is not needed. */
+/* A condition that was reported and no longer holds becomes False. One that was never reported is
+ * not added. */
 static void close_condition(
     struct model_pass *p, const char *type, const char *reason, const char *message)
 {
@@ -151,8 +151,8 @@ static const char *accelerator_resource(const struct model_pass *p)
     return render ? "devic.es/dri-render" : "nvidia.com/gpu";
 }
 
-/* Advice for people: nothing waits for it. Where nodes may not be listed it is taken to be there.
- */
+/* Only advice for users: nothing waits for it. If nodes may not be listed, it is assumed to
+ * exist. */
 bool model_accelerator_ready(const struct model_pass *p)
 {
     const char *accelerator = p->m.accelerator;

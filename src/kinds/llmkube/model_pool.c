@@ -32,7 +32,7 @@ struct pool {
     struct member members[MEMBERS_MAX];
     size_t count;
     const char *fallback;           /* spec.default */
-    const char *resident, *pending; /* as the status had them; NULL: none */
+    const char *resident, *pending; /* from the previous status; NULL: none */
     const struct member *owner;
 };
 
@@ -102,7 +102,7 @@ static const struct member *owner_of(const struct pool *p)
     const struct member *resident = member_of(p, p->resident);
     const struct member *fallback = member_of(p, p->fallback);
     if (resident) {
-        /* Whoever is asked for by its replicas gets the slot; else it stays where it is. */
+        /* A member that is requested by its replicas gets the slot; otherwise the owner stays. */
         const struct member *other = first_requested(p, resident);
         if (pending && pending != resident)
             return pending;
@@ -142,7 +142,7 @@ static void plan_pool_status(struct pool *p, const char *phase, const char *resi
         NULL);
 }
 
-/* "[a b]" of the members that are absent or metal; NULL: none is. */
+/* "[a b]": the members that are absent or metal; NULL: none. */
 static const char *bad_members(const struct pool *p, bool metal)
 {
     const char *text = NULL;
@@ -154,7 +154,7 @@ static const char *bad_members(const struct pool *p, bool metal)
     return text ? arena_printf(p->arena, "[%s]", text) : NULL;
 }
 
-/* Nobody is scaled, and who had the slot is still remembered. */
+/* Scales nothing, and still remembers the owner of the slot. */
 static void plan_degraded(struct pool *p, const char *type, const char *reason, const char *message)
 {
     plan_condition(p->out, type, false, reason, "%s", message);
@@ -162,7 +162,7 @@ static void plan_degraded(struct pool *p, const char *type, const char *reason, 
     plan_wait(p->out, "%s", message);
 }
 
-/* The member that does not give the slot away yet. */
+/* The condition of a member that does not release the slot yet. */
 static struct json deferral(const struct pool *p)
 {
     for (size_t i = 0; i < p->count; i++) {
@@ -206,7 +206,7 @@ static void plan_swap(struct pool *p)
     const struct member *before = member_of(p, p->resident);
     bool settled = p->owner && (is_ready(p->owner) || p->owner == before) &&
                    (!p->pending || is_ready(p->owner));
-    /* Who gives the slot away has it until its last pod is gone. */
+    /* An owner that releases the slot has it until its last pod is gone. */
     const struct member *resident = settled ? p->owner : before;
     if (!settled && before && !before->requested && !is_ready(before))
         resident = NULL;

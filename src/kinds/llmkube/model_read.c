@@ -20,7 +20,7 @@ static const struct json_bind model_spec_bind[] = {
     { 0 },
 };
 
-/* A member below something that is no object would read as absent. */
+/* A field below a value that is not an object would read as absent. */
 static bool read_objects(struct json spec, struct error *err)
 {
     static const char *const paths[] = { "hardware", "hardware.gpu", "sourceSecretRef" };
@@ -48,7 +48,7 @@ static bool read_files(const struct model *m, struct error *err)
     return true;
 }
 
-/* It ends up in the text of a program, so nothing but digits gets through here. */
+/* It is copied into the text of a program, so only digits are accepted. */
 static bool read_sha256(struct arena *a, struct model *m, struct error *err)
 {
     if (text_empty(m->sha256)) {
@@ -65,8 +65,8 @@ static bool read_sha256(struct arena *a, struct model *m, struct error *err)
     return true;
 }
 
-/* Whether a Ready Model with this source has its key in the status. A repository is found by the
- * runtime and has one only after a prefetch; a local file of a Metal node never. */
+/* Whether a Ready Model with this source has its key in the status. A repository is resolved by the
+ * runtime and has one only after a prefetch; a local file of a Metal node never has one. */
 static bool has_key(const struct model *m)
 {
     if (m->source.origin == SOURCE_LOCAL)
@@ -146,7 +146,7 @@ struct json model_files(struct arena *a, const struct model *m)
     return json_list_end(&b);
 }
 
-/* Names reach the downloader as lines, so a line break would be two names. */
+/* The downloader gets one name per line, so a line break would make two names. */
 static const char *name_problem(struct arena *a, const char *name)
 {
     bool bad = !*name || *name == '/' || strstr(name, "..");

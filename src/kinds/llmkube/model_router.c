@@ -1,5 +1,5 @@
 /* The ModelRouter kind: one address in front of InferenceServices and external providers. This file
- * is the order of things and the status; the parts are in the files that router.h names. */
+ * has the order of the steps and the status; the parts are in the files listed in router.h. */
 
 #include "kinds/llmkube/model_router.h"
 
@@ -19,7 +19,7 @@ const struct resource LLMKUBE_MODEL_ROUTER = {
 
 /* ---- conditions ---- */
 
-/* A condition as it was, for a pass that learned nothing about it. */
+/* Keeps a condition that this pass has no news about. */
 static void keep_condition(struct router *r, const char *type)
 {
     struct json conditions = json_get(r->in->object, "status.conditions");
@@ -33,7 +33,7 @@ static void keep_condition(struct router *r, const char *type)
             json_get_text(was, "message"));
 }
 
-/* The spec cannot be made: what runs, runs on, and its address is still told. */
+/* The spec cannot be applied: running pods continue, and their address is still reported. */
 static void plan_failed(struct router *r, const char *cause)
 {
     plan_keep_children(r->out);
@@ -66,7 +66,7 @@ static void plan_uncompiled(struct router *r, const char *cause)
     plan_failed(r, cause);
 }
 
-/* ---- what is accepted and not acted on ---- */
+/* ---- fields without effect ---- */
 
 static void plan_inert(struct router *r)
 {
@@ -83,8 +83,8 @@ static void plan_inert(struct router *r)
             text);
 }
 
-/* The schema makes every back end local that does not say cloud. A provider outside the cluster
- * then gets what must not leave it. */
+/* The schema makes every back end local that is not declared as cloud. A provider outside of the
+ * cluster then receives data that must not leave it. */
 static void plan_leaks(struct router *r)
 {
     for (size_t i = 0; i < r->rule_count; i++) {
@@ -109,7 +109,8 @@ static void plan_leaks(struct router *r)
 
 /* ---- status ---- */
 
-/* When an entry last changed, not when it was last looked at: else every look would be a write. */
+/* The time at which an entry last changed, not of the last check: otherwise every check would be a
+ * write. */
 static struct json backend_status(const struct router *r, const struct router_backend *b)
 {
     struct json entry = json_fields(r->arena,
@@ -189,8 +190,8 @@ static void plan_proxy_status(struct router *r)
         plan_done(r->out);
 }
 
-/* On one machine, where addresses take the place of names: a config without them would be of no
- * use, and its pods would be replaced a moment later. */
+/* On one machine, addresses are used instead of names: without them a config would be useless, and
+ * its pods would be replaced a moment later. */
 static void plan_awaited(struct router *r)
 {
     plan_keep_children(r->out);
@@ -298,7 +299,7 @@ static const struct kind_watch watches[] = {
         .keep = (const char *const[]){ "spec.endpoint.port", "status.readyReplicas", NULL },
     },
     {
-        /* Only whether a key is there counts. */
+        /* Only the existence of a key matters. */
         .resource = &RESOURCE_SECRET,
         .keep = (const char *const[]){ "data.ANTHROPIC_API_KEY",
             "data.OPENAI_API_KEY",

@@ -1,4 +1,4 @@
-/* PersonaPlex, NVIDIA's speech server. It speaks WebSocket only, so it is probed by TCP. */
+/* PersonaPlex, NVIDIA's speech server. It only speaks WebSocket, so it is probed by TCP. */
 
 #include "kinds/llmkube/args.h"
 

@@ -1,5 +1,5 @@
 /* An InferenceService in a ModelPool: it has pods only while it owns the pool's slot. The pool's
- * status says who does; the service changes its own spec.replicas. */
+ * status names the owner; the service changes its own spec.replicas. */
 
 #include "kinds/llmkube/inference_service.h"
 #include "kinds/llmkube/isvc.h"
@@ -7,7 +7,7 @@
 
 #define SWAP_RECHECK_MS 3000
 
-/* What the other members have of the slot. */
+/* How the other members use the slot. */
 enum slot { SLOT_FREE, SLOT_ASKED_FOR, SLOT_TAKEN };
 
 static enum slot taken_by(const struct isvc *svc, const char *name)
@@ -46,7 +46,7 @@ static bool is_serving(const struct isvc *svc)
     return text_eq(json_get_text(isvc_status(svc), "phase"), "Ready");
 }
 
-/* A member that serves keeps its pods, whatever the others ask for. One that does not has none
+/* A member that is serving keeps its pods, whatever the others request. Otherwise it gets none
  * until the others have none: two models do not fit. */
 static void own(struct isvc *svc, enum slot others)
 {
@@ -55,13 +55,13 @@ static void own(struct isvc *svc, enum slot others)
     } else if (others == SLOT_TAKEN) {
         set_replicas(svc, 0);
     } else {
-        /* The others give way at once: no reason to change the request for that moment. */
+        /* The others release the slot soon, so the request need not change for that moment. */
         svc->spec.replicas = 0;
         svc->waits_for_slot = true;
     }
 }
 
-/* Another member has the slot, or waits for it. Who serves is never cut off. */
+/* Another member owns the slot, or waits for it. A member that is serving is never interrupted. */
 static void give_way(struct isvc *svc)
 {
     struct isvc_idle idle = { .known = true };
@@ -100,7 +100,7 @@ void pool_member_follow(struct isvc *svc)
     else if (!text_empty(pending) || text_eq(resident, svc->name))
         give_way(svc);
     else if (!json_get_int(svc->live, "spec.replicas", 0)) {
-        /* A request. There are no pods until the pool has seen it. */
+        /* A request. It gets no pods until the pool has seen it. */
         svc->waits_for_slot = svc->spec.replicas > 0;
         svc->spec.replicas = 0;
     }

@@ -1,13 +1,13 @@
 /* spec.prefetch: a Job with the same init containers as a serving pod fills the namespace's shared
- * cache before any service exists. It makes sense only where services will read that cache; where
- * not, a condition says so and the Model goes on as without it. */
+ * cache before any service exists. This only helps if services will read that cache; otherwise a
+ * condition says so, and the Model continues without it. */
 
 #include "base/names.h"
 #include "base/resource.h"
 #include "kinds/llmkube/model_pass.h"
 #include "kinds/llmkube/storage.h"
 
-/* Why prefetching would be in vain; NULL if it would not. */
+/* Why prefetching would be useless; NULL if it would not. */
 static const char *obstacle(const struct model_pass *p)
 {
     const struct source *source = &p->m.source;
@@ -41,7 +41,7 @@ static struct json job_labels(const struct model_pass *p, bool whole)
         { "inference.llmkube.dev/model", model });
 }
 
-/* As upstream calls it, where that is a name. */
+/* Upstream's name, if it is a valid one. */
 const char *model_prefetch_job(struct arena *a, const char *model)
 {
     const char *plain = arena_printf(a, "%s-prefetch", model);
@@ -157,8 +157,8 @@ bool model_prefetch(struct model_pass *p)
     bool ready =
         text_eq(p->m.phase, "Ready") && text_eq(json_get_text(p->status, "cacheKey"), p->m.key);
     bool current = json_present(live) && fills(p, live);
-    /* A finished Job stays until its time is up, for its log. One of an earlier source is not
-     * planned, so it goes, and the next pass makes the right one. */
+    /* A finished Job stays until its TTL expires, for its log. One of an earlier source is not
+     * planned, so it is deleted, and the next pass creates the right one. */
     if (current || (!ready && !json_present(live))) {
         plan_shared(p->out, &RESOURCE_PVC, storage_shared_claim(p->arena, p->settings));
         plan_once(p->out, &RESOURCE_JOB, job(p, name));

@@ -1,5 +1,5 @@
-/* When pods may be replaced: a changed template waits until nothing is being served, if the service
- * asks for that, and pods that grew too old are ended one at a time.
+/* When pods may be replaced: if the service asks for it, a changed template waits until no request
+ * is being served. Pods that exceed their lifetime are deleted one at a time.
  *
  *   template as planned ──same as ours now──► nothing to do
  *        │ differs only in a program text ──► the old text stays
@@ -19,7 +19,7 @@
 
 #define DEFERRED "RolloutDeferred"
 #define IDLE_EVERY_MS 5000
-/* An answer that is older says nothing about now. */
+/* An older answer is out of date. */
 #define IDLE_FRESH_MS (3 * IDLE_EVERY_MS)
 #define RECYCLE_RETRY_MS 30000
 
@@ -32,8 +32,8 @@ static bool is_program(struct json command)
            text_eq(json_text(command.items[0]), "sh") && text_eq(json_text(command.items[1]), "-c");
 }
 
-/* The planned template with the program texts that run now, wherever both have one in a container
- * of the same name, unless the Model asks for something else than it did then. */
+/* The planned template with the present program texts, in containers that exist in both, unless the
+ * Model now has another digest or refresh policy. */
 static struct json with_programs_of(struct arena *a, struct json planned, struct json present)
 {
     struct json containers = json_get(planned, "spec.initContainers");
@@ -57,7 +57,7 @@ static struct json with_programs_of(struct arena *a, struct json planned, struct
 
 /* ---- asking the pods ---- */
 
-/* Where something may be served now: addresses, and how many more there are that serve nothing. */
+/* Addresses that may be serving requests, and the number of those that are not. */
 struct serving {
     struct json addresses;
     uint32_t count, others;
@@ -67,7 +67,7 @@ static bool serves(struct json endpoint)
 {
     struct json ready = json_get(endpoint, "conditions.ready");
     struct json serving = json_get(endpoint, "conditions.serving");
-    /* A pod that is going may still answer; absent means yes. */
+    /* A terminating pod may still answer; absent means yes. */
     return json_is(serving, JSON_BOOL) ? serving.boolean
                                        : !json_is(ready, JSON_BOOL) || ready.boolean;
 }
@@ -108,7 +108,7 @@ static struct serving serving_of(const struct isvc *svc)
     return found;
 }
 
-/* How to ask; false: this runtime cannot be asked. */
+/* How to ask; false: this runtime has no way. */
 static bool idle_question(const struct isvc *svc, const char **ret_kind, const char **ret_target)
 {
     struct json annotations = json_get(svc->in->object, "metadata.annotations");
@@ -211,7 +211,7 @@ static bool may_roll(struct isvc *svc)
     return false;
 }
 
-/* Upstream's operator wrote by update, so its fields have the API server's defaults among them. */
+/* Upstream's operator wrote by update, so its fields include the API server's defaults. */
 static bool is_upstreams(struct json tmpl)
 {
     return json_present(json_get(tmpl, "spec.dnsPolicy"));
@@ -231,7 +231,7 @@ struct json rollout_template(struct isvc *svc, struct json planned)
     return !json_present(now) || !waits || may_roll(svc) ? planned : now;
 }
 
-/* ---- pods that are too old ---- */
+/* ---- pods beyond their lifetime ---- */
 
 static bool is_stable(const struct isvc *svc)
 {
@@ -244,7 +244,7 @@ static bool is_stable(const struct isvc *svc)
                json_get_int(live, "metadata.generation", 0);
 }
 
-/* The pod that started first; absent if one is going already. */
+/* The pod that started first; absent if one is terminating already. */
 static struct json oldest_pod(const struct isvc *svc, int64_t *ret_started_ms)
 {
     struct json oldest = { 0 };

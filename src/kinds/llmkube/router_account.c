@@ -1,5 +1,5 @@
-/* A router in front of a ModelPool asks for members by their replicas, and needs the rights for it.
- */
+/* A router in front of a ModelPool requests members by their replicas, and needs permissions to do
+ * so. */
 
 #include "kinds/llmkube/router.h"
 

@@ -1,4 +1,4 @@
-/* Where the back ends of a ModelRouter are, and whether they can be used. */
+/* The addresses of a ModelRouter's back ends, and whether they can be used. */
 
 #include "kinds/llmkube/inference_service.h"
 #include "kinds/llmkube/model_pool.h"
@@ -6,7 +6,7 @@
 
 static const struct {
     const char *provider;
-    const char *url; /* NULL: none of its own */
+    const char *url; /* NULL: it has no default */
     const char *credential;
 } providers[] = {
     { "anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY" },
@@ -37,7 +37,7 @@ static const char *url_of(const struct router *r, const struct router_backend *b
     return NULL;
 }
 
-/* The Service of an InferenceService, by the name that its kind gives it. */
+/* The Service of an InferenceService, under the name that its kind uses. */
 static const char *host_of(const struct router *r, const char *service)
 {
     const char *name = inference_service_host(r->arena, service);

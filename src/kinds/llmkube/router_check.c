@@ -1,4 +1,4 @@
-/* Whether a ModelRouter makes sense: the same for the kind and for the admission webhook. */
+/* Validates a ModelRouter, for the kind and for the admission webhook. */
 
 #include "kinds/llmkube/model_router.h"
 #include "kinds/llmkube/router.h"

@@ -1,7 +1,7 @@
-/* config.json: what the router program reads. Its bytes are those that upstream's operator writes,
- * which are Go's encoding/json with an indent of two: keys in their order of declaration, some
- * characters escaped for HTML. Other bytes would be another hash, and another hash restarts every
- * router when Leeboard takes over. */
+/* config.json, which the router program reads. Its bytes are the same as those of upstream's
+ * operator, which uses Go's encoding/json with an indent of two: keys in the order of their
+ * declaration, and some characters escaped for HTML. Different bytes would change the hash, and
+ * restart every router when Leeboard takes over. */
 
 #include "kinds/llmkube/router.h"
 
@@ -9,12 +9,12 @@
 #include "base/hash.h"
 #include "base/time.h"
 
-#define CONFIG_BYTES_MAX ((size_t)1 << 20) /* of a ConfigMap, by the API server */
+#define CONFIG_BYTES_MAX ((size_t)1 << 20) /* the API server's limit for a ConfigMap */
 
 struct writer {
     struct buf out;
     int depth;
-    bool empty; /* nothing in the innermost object or list yet */
+    bool empty; /* the innermost object or list is still empty */
 };
 
 static void add_text(struct writer *w, const char *text)
@@ -49,7 +49,7 @@ static void line(struct writer *w)
     buf_printf(&w->out, "\n%*s", 2 * w->depth, "");
 }
 
-/* Before each member (key) or item (NULL). */
+/* Called before each member (key) or item (NULL). */
 static void next(struct writer *w, const char *key)
 {
     if (!w->empty)
@@ -216,8 +216,9 @@ static void put_policy(struct writer *w, const struct router_spec *spec, struct 
 
 /* ---- the whole ---- */
 
-/* A back end without an address is left out: it would keep the router from starting. A rule that is
- * empty then goes, too, unless it must not fall through to others. */
+/* A back end without an address is left out, because it would prevent the router from starting. A
+ * rule that becomes empty is left out, too, unless its requests must not fall through to other
+ * rules. */
 static struct json known_backends(struct arena *a, const struct router *r, struct json names)
 {
     struct json_builder b;

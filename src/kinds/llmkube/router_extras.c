@@ -1,6 +1,6 @@
-/* policy.json, beside config.json in the same ConfigMap: what the spec declares and upstream's
- * config.json, whose bytes are fixed, has no place for. Leeboard's router reads it, again when it
- * changes; so it is not part of the hash, and no pod restarts for it. */
+/* policy.json, next to config.json in the same ConfigMap: settings that upstream's config.json has
+ * no fields for, and its bytes are fixed. Leeboard's router reads it again when it changes; so it
+ * is not part of the hash, and no pod restarts because of it. */
 
 #include "kinds/llmkube/router.h"
 
@@ -12,7 +12,7 @@ static bool any_has(struct json list, const char *path)
     return false;
 }
 
-/* The entries that have one of these, with their names and nothing else. */
+/* The entries that have one of these, reduced to them and the name. */
 static struct json entries(struct arena *a, struct json list, const char *const *paths)
 {
     struct json_builder b;
@@ -91,7 +91,7 @@ const char *router_check_extras(const struct router *r)
     return NULL;
 }
 
-/* "a, b" of those paths of the spec that say something. */
+/* "a, b": those paths of the spec that are set. */
 static const char *given(const struct router *r, const char *text, const char *const *paths)
 {
     for (; *paths; paths++) {

@@ -1,4 +1,4 @@
-/* The gateway data plane of a ModelRouter: objects of Envoy AI Gateway in place of a proxy. Each
+/* The gateway data plane of a ModelRouter: objects of Envoy AI Gateway instead of a proxy. Each
  * back end is a Backend and an AIServiceBackend; the rules are one AIGatewayRoute, with a policy
  * for retries, health and budgets, and one for tokens. */
 
@@ -40,7 +40,7 @@ static struct json header(struct arena *a, const char *name, const char *value)
         a, { "name", json_str(name) }, { "type", json_str("Exact") }, { "value", json_str(value) });
 }
 
-/* One match a model; the headers of the rule are in each of them. */
+/* One match per model, each with the headers of the rule. */
 static struct json matches_of(struct arena *a, const struct router_rule *rule)
 {
     struct json models = json_get(rule->match, "models");
@@ -69,7 +69,8 @@ static struct json backend_ref(
         { "weight", json_int(weight) });
 }
 
-/* Those that serve; all, if none does: an empty rule would answer nothing at all. */
+/* The back ends that are serving, or all if none is: an empty rule would answer no request at
+ * all. */
 static struct json refs_of(struct gateway_route *g, struct json names, bool weighted)
 {
     struct router *r = g->router;
@@ -205,7 +206,7 @@ static bool plan_parts(struct gateway_route *g, struct error *err)
     return true;
 }
 
-/* ---- what a gateway cannot do ---- */
+/* ---- unsupported by a gateway ---- */
 
 static bool has_glob(struct json models)
 {
@@ -320,7 +321,7 @@ static bool (*const checks[])(struct router *r, struct gateway_refusal *ret) = {
 
 static void plan_refused(struct router *r, const struct gateway_refusal *refusal)
 {
-    plan_keep_children(r->out); /* what is exposed, is so until the spec makes sense again */
+    plan_keep_children(r->out); /* existing routes stay until the spec is valid again */
     plan_status(r->out, json_fields(r->arena, { "gateway", json_empty_map() }), NULL);
     plan_condition(r->out, "GatewayReady", false, refusal->reason, "%s", refusal->message);
     plan_event(r->out, true, refusal->reason, "%s", refusal->message);

@@ -1,5 +1,5 @@
-/* The two policies of the gateway data plane: retries, health and budgets; tokens and who may ask
- * for what. */
+/* The two policies of the gateway data plane: one for retries, health and budgets; one for tokens
+ * and which team may use which model. */
 
 #include "base/time.h"
 #include "kinds/llmkube/gateway.h"
@@ -19,7 +19,7 @@ bool gateway_refuse(
 
 /* ---- budgets ---- */
 
-/* The gateway counts in these windows only. */
+/* The gateway only supports these windows. */
 static const struct {
     int64_t seconds;
     const char *unit;
@@ -82,7 +82,7 @@ static struct json limit_of(struct arena *a, struct json budget)
         { "clientSelectors", selectors },
         { "limit.requests", json_get(budget, "maxTokens") },
         { "limit.unit", json_str(unit_of(budget)) },
-        /* Nothing before the answer, then what it cost. */
+        /* Costs nothing when the request arrives; its tokens are added with the response. */
         { "cost.request.from", json_str("Number") },
         { "cost.request.number", json_int(0) },
         { "cost.response.from", json_str("Metadata") },
@@ -192,7 +192,7 @@ bool gateway_check_auth(struct router *r, struct gateway_refusal *ret)
     return true;
 }
 
-/* A team without models gets no rule, and what has none is denied. */
+/* A team without models gets no rule, and is denied. */
 static struct json authorization_of(const struct router *r)
 {
     struct arena *a = r->arena;

@@ -48,8 +48,8 @@ static struct json labels_of(const struct router *r)
 
 /* ---- the image ---- */
 
-/* Whether the spec was changed since we last told of it. A router that another operator made has no
- * generation in its conditions, and is not touched for the sake of an image. */
+/* Whether the spec was changed since we last reported its generation. A router from another
+ * operator has no generation in its conditions, and its image is not changed. */
 static bool changed_since(const struct router *r)
 {
     struct json conditions = json_get(r->in->object, "status.conditions");
@@ -58,8 +58,8 @@ static bool changed_since(const struct router *r)
     return json_get_int(validated, "observedGeneration", now) != now;
 }
 
-/* A running router keeps its image until its object changes: a new default restarts nothing. What
- * somebody else wrote over ours is not kept. */
+/* A running router keeps its image until its object changes: a new default restarts nothing. An
+ * image that another client wrote over ours is not kept. */
 const char *router_image(const struct router *r)
 {
     static const char path[] = "spec.template.spec.containers.0.image";
@@ -129,7 +129,7 @@ static struct json secrets_of(const struct router *r)
     return json_or_absent(json_list_end(&list));
 }
 
-/* As the API server writes quantities; what is none stays as it is, and is refused there. */
+/* Quantities in the API server's format; invalid ones are unchanged, and refused by the server. */
 static struct json quantities_of(const struct router *r, const char *path)
 {
     struct json_builder b;
@@ -184,7 +184,7 @@ static struct json container_of_router(const struct router *r)
     struct json name =
         json_fields(a, { "name", json_str("ROUTER_NAME") }, { "value", json_str(r->name) });
     struct json command = { 0 };
-    if (r->settings->one_machine) /* no image has an entry point there */
+    if (r->settings->one_machine) /* images have no entry point there */
         command = json_list(a, json_str("leeboard"), json_str("router"));
     return json_fields(a,
         { "name", json_str("router-proxy") },
@@ -227,7 +227,7 @@ static struct json template_of(const struct router *r)
 
 /* ---- the children ---- */
 
-/* Two routers would not know of each other's swaps. */
+/* Two routers would not see each other's swaps. */
 static int64_t replicas_of(const struct router *r)
 {
     return r->pooled ? 1 : r->spec.replicas;
@@ -277,7 +277,7 @@ static struct json service_of(const struct router *r)
         { "name", json_str("http") },
         { "protocol", json_str("TCP") },
         { "port", json_int(service_port_of(r)) },
-        /* Where the program listens, whatever port clients use. */
+        /* The port of the program, which may differ from the clients' port. */
         { "targetPort", json_int(PROXY_PORT) },
         { "nodePort", json_if(fixed, json_int(r->spec.node_port)) });
     return json_fields(a,

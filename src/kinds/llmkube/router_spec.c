@@ -63,7 +63,7 @@ static const struct json_bind rule_bind[] = {
     { 0 },
 };
 
-/* A text that is no duration stays 0 here; router_check() names it. */
+/* An invalid duration is 0 here; router_check() reports it. */
 static int64_t duration_of(const char *text)
 {
     int64_t ns;

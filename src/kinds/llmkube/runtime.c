@@ -1,4 +1,4 @@
-/* What all runtimes share: the image's precedence, port, probes, mode. */
+/* Shared by all runtimes: the image's precedence, port, probes, mode. */
 
 #include "kinds/llmkube/runtime.h"
 
@@ -26,12 +26,12 @@ const struct runtime *runtime_find(const char *name)
 
 /* ---- image ---- */
 
-/* Images for GPUs that a runtime's default image does not know. */
+/* Images for GPUs that a runtime's default image does not support. */
 static const struct vendor_image {
     const struct runtime *runtime;
     const char *vendor;
     const char *stack; /* hardware.gpu.runtime; NULL: any */
-    bool needs_device; /* nvidia is also the vendor where nobody named one */
+    bool needs_device; /* nvidia is also the default vendor */
     const char *image;
 } vendor_images[] = {
     { &runtime_llamacpp,
@@ -140,7 +140,8 @@ struct json runtime_probes(struct arena *a, const struct runtime *r, struct json
 
 const char *runtime_mode(struct json spec)
 {
-    /* What gives a mode away. A reranker has the flags of both, so it is asked for first. */
+    /* Flags from which a mode is inferred. A reranker has the flags of both, so it is checked
+     * first. */
     static const struct {
         const char *mode, *flag, *other_flag, *path;
     } signs[] = {

@@ -1,4 +1,4 @@
-/* The Service in front of the pods, and the address that status.endpoint tells. */
+/* The Service in front of the pods, and the address in status.endpoint. */
 
 #include "kinds/llmkube/isvc.h"
 
@@ -10,8 +10,7 @@ int64_t service_port(const struct isvc *svc)
     return svc->spec.port ? svc->spec.port : DEFAULT_PORT;
 }
 
-/* The name that a cluster's DNS knows; without one, the Service's own address. NULL: not known yet.
- */
+/* The DNS name in a cluster, or the Service's own address without one. NULL: not known yet. */
 static const char *endpoint_host(const struct isvc *svc)
 {
     if (svc->settings->one_machine)
@@ -41,7 +40,7 @@ void service_plan(struct isvc *svc)
         { "name", json_str("http") },
         { "protocol", json_str("TCP") },
         { "port", json_int(service_port(svc)) },
-        /* Where the container listens, which need not be the port that clients use. */
+        /* The container's port, which may differ from the clients' port. */
         { "targetPort", json_int(svc->container_port) },
         { "nodePort", json_if(fixed_node_port, json_int(svc->spec.node_port)) });
     isvc_child(svc,

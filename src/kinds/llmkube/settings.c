@@ -15,7 +15,7 @@ const struct llmkube_settings llmkube_settings_default = {
     .own_router_image = "leeboard-router:" LEEBOARD_VERSION,
 };
 
-/* ---- readers of values that no other family has ---- */
+/* ---- readers of values that only this family has ---- */
 
 SETTING_READER(read_image)
 {
@@ -87,7 +87,7 @@ SETTING_READER(read_interval)
     return true;
 }
 
-/* Items between commas, trimmed; empty ones drop out. */
+/* Items separated by commas, trimmed; empty ones are dropped. */
 SETTING_READER(read_list)
 {
     (void)flag, (void)err;

@@ -32,7 +32,7 @@ static void push_adapter(struct json_builder *adapters, const char *name, const 
         json_push(adapters, json_strf(adapters->arena, "%s=%s", name, path ? path : ""));
 }
 
-/* The older form of an adapter: "name=path", or a JSON object with name and path. */
+/* The older format of an adapter: "name=path", or a JSON object with name and path. */
 static const char *older_adapter(struct arena *a, const char *text, const char **ret_path)
 {
     struct json object;
@@ -48,8 +48,8 @@ static const char *older_adapter(struct arena *a, const char *text, const char *
     return json_get_text(object, "name");
 }
 
-/* The typed list first; of the older one, what it does not name already. What cannot be read would
- * keep the server from starting, so it is left out. */
+/* The typed list first, then the names that only the older one has. Invalid entries are left out,
+ * because they would prevent the server from starting. */
 static struct json lora_paths(struct arena *a, const struct runtime_input *in)
 {
     struct json typed = json_get(in->spec, CONFIG "loraAdapters");

@@ -1,4 +1,4 @@
-/* A service level objective for Pyrra, where its CRD is installed and the operator may use it. */
+/* A service level objective for Pyrra, if its CRD is installed and the operator may use it. */
 
 #include "kinds/llmkube/isvc.h"
 
@@ -14,7 +14,7 @@ static bool is_latency(const struct isvc *svc)
     return text_eq(svc->spec.slo_indicator, "latency");
 }
 
-/* Series carry the pod's labels; the label `service` is the one that we gave the pods. */
+/* Series have the pod's labels; the label `service` is the one that we set on the pods. */
 static struct json indicator_of(const struct isvc *svc)
 {
     struct arena *a = svc->arena;
@@ -44,14 +44,14 @@ static struct json objective_of(const struct isvc *svc, const char *name)
         { "spec.indicator", indicator_of(svc) });
 }
 
-/* As the CRD has it, which may have been edited: digits and one of m, h, d, w. */
+/* As in the CRD, whose pattern may have been edited: digits and one of m, h, d, w. */
 static bool is_window(const char *text)
 {
     size_t digits = strspn(text, "0123456789");
     return digits && text[digits] && strchr("mhdw", text[digits]) && !text[digits + 1];
 }
 
-/* Why there can be no objective; NULL: there can. */
+/* Why there can be no objective; NULL: there can be one. */
 static const char *obstacle(const struct isvc *svc, const char **ret_message)
 {
     const struct isvc_spec *spec = &svc->spec;
@@ -105,7 +105,7 @@ void slo_plan(struct isvc *svc)
             "SLOCreated",
             "Pyrra ServiceLevelObjective \"%s\" reconciled",
             name);
-    /* A Model that is not ready is known all the same. */
+    /* A Model that is not ready has been read all the same. */
     if (model_is_metal(&svc->model))
         plan_condition(svc->out,
             "SLODataSourceAvailable",

@@ -5,7 +5,7 @@
 
 #define HUB "huggingface.co"
 
-/* What follows a scheme, whose case does not matter; NULL if the text has another one. */
+/* The part after a scheme, which is case-insensitive; NULL if the text has another scheme. */
 static const char *after_scheme(const char *text, const char *scheme)
 {
     size_t length = strlen(scheme);
@@ -84,7 +84,8 @@ static struct source read_s3(struct arena *a, struct source s, const char *rest)
     return s;
 }
 
-/* Letters, digits and `-_./@`, a letter or digit first: what the hub admits in a repository. */
+/* Letters, digits and `-_./@`, beginning with a letter or digit: the hub's rule for
+ * repositories. */
 static bool is_repo_text(const char *text)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -119,7 +120,8 @@ static struct source read_repo(struct arena *a, struct source s, const char *tex
 
 #define HUB_PARTS_MAX 5
 
-/* A page of the hub: a file only with five parts and more, otherwise a repository if it is one. */
+/* A page of the hub: a file if it has at least five parts, otherwise a repository if the parts
+ * allow it. */
 static struct source read_hub_page(struct arena *a, struct source s, struct str path)
 {
     struct str parts[HUB_PARTS_MAX] = { 0 };
@@ -194,7 +196,7 @@ struct source source_read(struct arena *a, const char *text)
     return read_repo(a, s, text);
 }
 
-/* ---- what follows from it ---- */
+/* ---- derived values ---- */
 
 const char *source_cache_key(struct arena *a, const char *text)
 {
@@ -230,7 +232,7 @@ const char *source_refusal(
     const char *list = "";
     for (uint32_t i = 0; json_is(roots, JSON_LIST) && i < roots.count; i++)
         list = arena_printf(a, "%s%s%s", list, *list ? " " : "", roots.items[i].string);
-    /* The advisory's number is what people search for. */
+    /* Users search for the advisory's number. */
     if (!*list)
         return arena_printf(a,
             "%s is a local file, and none may be read: name its directory in"

@@ -4,7 +4,7 @@
 #include "kinds/llmkube/settings.h"
 #include "kinds/llmkube/storage_program.h"
 
-/* One model on its way into one pod. */
+/* How one model is staged for one pod. */
 struct staging {
     struct arena *arena;
     const struct llmkube_settings *settings;
@@ -12,7 +12,7 @@ struct staging {
     const struct storage_options *options;
     bool cached;        /* into the claim, under the cache key; else into an emptyDir */
     bool several;       /* files are listed */
-    const char *volume; /* name of what is mounted at /models */
+    const char *volume; /* name of the volume at /models */
     const char *dir;    /* CACHE_DIR; "" for a single file in an emptyDir */
     const char *path;   /* of the file to serve */
 };
@@ -41,7 +41,7 @@ static struct json env(struct arena *a, const char *name, const char *value)
     return json_fields(a, { "name", json_str(name) }, { "value", json_str_or_absent(value) });
 }
 
-/* The volume that ends up at /models. */
+/* The volume that is mounted at /models. */
 static struct json models_volume(const struct staging *s)
 {
     if (s->cached)
@@ -59,7 +59,7 @@ static bool mounts_host_file(const struct staging *s)
            source_allowed(s->settings, &s->model->source);
 }
 
-/* A file of the node needs no certificates, but upstream's template has them there, too. */
+/* A file of the node needs no certificates, but upstream's template has them anyway. */
 static bool trusts_more(const struct staging *s)
 {
     return s->settings->ca_cert_configmap;
@@ -81,7 +81,7 @@ static struct json volumes(const struct staging *s)
         json_if(trusts_more(s), certificates));
 }
 
-/* What users wrote goes to the program by environment, never into its text. */
+/* Values from users are passed to the program in the environment, never in its text. */
 static struct json downloader_env(const struct staging *s)
 {
     struct arena *a = s->arena;
@@ -130,7 +130,7 @@ static struct json downloader(const struct staging *s)
         { "terminationMessagePolicy", json_str("FallbackToLogsOnError") });
 }
 
-/* Root, because a process that is not root loses its capabilities when the shell starts chown. */
+/* Runs as root: other users lose their capabilities when the shell starts chown. */
 static struct json preparer(const struct staging *s)
 {
     struct arena *a = s->arena;
@@ -163,9 +163,8 @@ static struct storage mounted_claim(struct arena *a, const struct source *source
     };
 }
 
-/* A file or directory of this machine, for the server at the path that it has anyway: parts of a
- * model that lie beside it are found, and it cannot be written to. The API server takes no mount
- * path with a colon. */
+/* A file or directory of this machine, mounted read-only at its own path, so that other parts of
+ * the model next to it are found. The API server refuses a mount path with a colon. */
 static struct storage file_in_place(struct arena *a, const struct model *m)
 {
     const char *path = m->source.path;
@@ -184,7 +183,7 @@ static struct storage file_in_place(struct arena *a, const struct model *m)
     };
 }
 
-/* Where one of several files lies, without `./` and the like. */
+/* The path of one of several files, without `./` and the like. */
 static const char *in_dir(const struct staging *s, const char *file)
 {
     return source_clean_path(s->arena, arena_printf(s->arena, "%s/%s", s->dir, file));

@@ -1,9 +1,10 @@
-/* A draft model beside the main one: what is the same is shared, what clashes moves aside. */
+/* A draft model next to the main one: identical parts are shared, and conflicting ones are
+ * renamed. */
 
 #include "kinds/llmkube/storage.h"
 
-/* A volume is shared only if name and source are both the same; another of the same name is renamed
- * in everything the draft brings. */
+/* A volume is shared only if name and source are both the same; a different one with the same name
+ * is renamed everywhere in the draft's storage. */
 static const char *volume_name(struct arena *a, struct json taken, struct json volume)
 {
     const char *name = json_get_text(volume, "name");
@@ -38,7 +39,8 @@ static struct json joined_volumes(struct arena *a, struct json main, struct json
     return json_list_end(&b);
 }
 
-/* Two volumes cannot be mounted in one place: the draft's goes below /draft, and *path with it. */
+/* Two volumes cannot be mounted at the same path: the draft's is moved below /draft, and *path with
+ * it. */
 static struct json joined_mounts(
     struct arena *a, struct json main, struct json draft, const char **path)
 {

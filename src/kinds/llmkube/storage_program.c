@@ -18,7 +18,7 @@ static bool is_on(const struct section *sections, struct str name)
 {
     while (sections->name && !str_eq(str_of(sections->name), name))
         sections++;
-    assert(sections->name); /* a section that nobody decides on */
+    assert(sections->name); /* the script has a section without a rule */
     return sections->on;
 }
 
@@ -29,13 +29,14 @@ static struct str without_indent(struct str line)
     return line;
 }
 
-/* The lines in front, then the script with the sections that are on, without comments and
- * indentation: it stands in every pod template, and in every ReplicaSet that is kept. */
+/* The prefix lines, then the script with the enabled sections, without comments and indentation: it
+ * is part of every pod template, and of every old ReplicaSet. */
 static const char *packed(
     struct arena *a, const char *front, const char *script, const struct section *sections)
 {
     size_t length = strlen(front);
-    int depth = 0, off = 0; /* sections open, and since which depth nothing is taken; 0: all is */
+    int depth = 0, off = 0; /* open sections, and the depth at which skipping began; 0: not
+                             * skipping */
     char *out = arena_alloc(a, length + strlen(script) + 1);
     memcpy(out, front, length);
     for (struct str rest = str_of(script); rest.ptr && rest.len;) {
@@ -105,11 +106,11 @@ const char *storage_fetch_program(
     return packed(a, front, fetch_script, sections);
 }
 
-/* How fetch.sh begins, with a digest and without. */
+/* The beginning of fetch.sh, with a digest and without. */
 #define DIGEST_LINE "sha256="
 #define FIRST_LINES "set -eu\numask 002\n"
 
-/* The digest of one of ours, "" if it has none; absent: the text is another program's. */
+/* The digest in one of our programs, "" if it has none; absent: another program. */
 static struct str digest_in(const char *program)
 {
     struct str rest = str_of(program);
@@ -120,7 +121,7 @@ static struct str digest_in(const char *program)
 bool storage_same_request(const char *program, const char *other)
 {
     struct str one = digest_in(program), two = digest_in(other);
-    static const char onchange[] = "size_at()"; /* only a policy of OnChange has it */
+    static const char onchange[] = "size_at()"; /* only in programs with the policy OnChange */
     if (!one.ptr || !two.ptr)
         return true;
     return str_eq(one, two) && !strstr(program, onchange) == !strstr(other, onchange);

@@ -18,7 +18,7 @@ static const struct args_rule rules[] = {
     { 0 },
 };
 
-/* A path may be one that extraVolumes mount; everything else has to be a repository. */
+/* A path may be mounted by extraVolumes; everything else must be a repository. */
 static struct runtime_finding check(const struct runtime *r, const struct runtime_input *in)
 {
     switch (in->model->source.origin) {

@@ -1,4 +1,4 @@
-/* vLLM. It serves metrics without being asked, and refuses to start when asked (LLMKube #1030). */
+/* vLLM. It always serves metrics, and refuses to start with a flag for them (LLMKube #1030). */
 
 #include "kinds/llmkube/args.h"
 
