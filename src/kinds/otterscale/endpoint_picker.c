@@ -1,13 +1,13 @@
-/* The endpoint picker of a ModelService, and how requests come to it: pool, route, rule. It is
- * always made; spec.inferencePool tunes it and adds what protects its metrics. */
+/* The endpoint picker of a ModelService, and how requests reach it: pool, route, rule. It is always
+ * created; spec.inferencePool configures it and adds the protection of its metrics. */
 
 #include "base/embed.h"
 #include "base/hash.h"
 #include "base/names.h"
 #include "kinds/otterscale/model_service.h"
 
-/* What the picker is told to do, byte for byte as upstream says it: the hash of it is in the pod
- * template, and another one would restart the picker when Leeboard takes over. */
+/* The picker's configuration, byte for byte the same as upstream's: its hash is in the pod
+ * template, and a different one would restart the picker when Leeboard takes over. */
 EMBED(otterscale_default_plugins, "src/kinds/otterscale/scripts/default-plugins.yaml");
 EMBED(otterscale_pd_config, "src/kinds/otterscale/scripts/pd-config.yaml");
 
@@ -19,9 +19,9 @@ EMBED(otterscale_pd_config, "src/kinds/otterscale/scripts/pd-config.yaml");
 
 /* ---- names ---- */
 
-/* Two names may have the same DNS-1035 form, `owl-1.5` and `owl-1-5`: whoever came first has it,
- * and of two that come together the one whose name it is. What a predecessor of the same name left
- * behind is about to go. */
+/* Two names may have the same DNS-1035 form, `owl-1.5` and `owl-1-5`. The older service gets it; of
+ * two with the same age, the one whose name it is. Children of a deleted service with the same name
+ * are about to be deleted. */
 static bool is_of_another(const struct service *s, const char *picker)
 {
     struct json account = view_get(s->in, &RESOURCE_SERVICE_ACCOUNT, picker);
@@ -48,7 +48,7 @@ const char *picker_name(const struct service *s)
     return yields ? hashed : plain;
 }
 
-/* NS-E, unless that is the name of another service's: namespaces have dashes too. */
+/* NS-E, unless another service has that name: namespaces may contain dashes, too. */
 static const char *cluster_name(const struct service *s)
 {
     const char *plain = arena_printf(s->a, "%s-%s", s->ns, s->picker);
@@ -77,7 +77,7 @@ static struct json selector(const struct service *s)
     return otterscale_selector(s->a, s->picker, "epp");
 }
 
-/* An object called `name` with the picker's labels; fields are added to it. */
+/* An object with this name and the picker's labels; the caller adds fields. */
 static struct json object(const struct service *s, const char *name)
 {
     return json_fields(s->a, { "metadata.name", json_str(name) }, { "metadata.labels", labels(s) });
@@ -160,7 +160,7 @@ static struct json port(struct arena *a, const char *name, int64_t number)
         { "protocol", json_str("TCP") });
 }
 
-/* Of several pickers only the leader is ready, and says so under another name. */
+/* Of several pickers only the leader is ready, and it reports that under another service name. */
 static struct json probe(const struct service *s, const char *many, int64_t delay, int64_t period)
 {
     return json_fields(s->a,
@@ -269,7 +269,7 @@ static struct json token(const struct service *s)
     return json_with_member(a, secret, "type", json_str("kubernetes.io/service-account-token"));
 }
 
-/* ---- rights ---- */
+/* ---- permissions ---- */
 
 const struct kind_grant picker_grants[] = {
     { "", "pods", "get watch list", false },
@@ -285,7 +285,7 @@ const struct kind_grant picker_grants[] = {
     { NULL, "/metrics", "get", true },
     { 0 },
 };
-/* Of these the first are for every picker, the others for one that has to win an election. */
+/* The first ones are for every picker, the others for one that takes part in a leader election. */
 #define GRANTS_OF_ONE 3
 
 static struct json role(const struct service *s, const char *name, bool cluster)
@@ -330,7 +330,7 @@ static struct json binding(const struct service *s, const struct resource *role,
 
 static void plan_rights(struct service *s)
 {
-    /* A binding that is to name another role has to be made anew. */
+    /* A binding's role is immutable, so a change recreates the binding. */
     static const char *const fixed[] = { "roleRef", NULL };
     service_child(s, &OTTERSCALE_ROLE, role(s, s->picker, false));
     service_child(s, &OTTERSCALE_ROLE_BINDING, binding(s, &OTTERSCALE_ROLE, s->picker));
@@ -345,7 +345,7 @@ static void plan_rights(struct service *s)
     plan_after(s->out, &OTTERSCALE_CLUSTER_ROLE, name);
 }
 
-/* ---- the way to it ---- */
+/* ---- routing ---- */
 
 static struct json route_labels(const struct service *s)
 {
@@ -475,7 +475,7 @@ static void plan_monitor(struct service *s)
 
 /* ---- all of it ---- */
 
-/* The picker's own ports cannot be the one that gateways call. */
+/* The gateway's port must not be one of the picker's own ports. */
 static bool port_clashes(struct service *s)
 {
     const char *taken = s->picker_port == METRICS_PORT  ? "its metrics"
@@ -495,7 +495,7 @@ void picker_plan(struct service *s)
 {
     service_child(s, &RESOURCE_SERVICE_ACCOUNT, object(s, s->picker));
     if (has_token(s)) {
-        /* Without its account Kubernetes deletes it again at once. */
+        /* Without its account Kubernetes deletes it immediately. */
         service_child(s, &RESOURCE_SECRET, token(s));
         plan_after(s->out, &RESOURCE_SERVICE_ACCOUNT, s->picker);
     }

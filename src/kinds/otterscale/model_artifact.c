@@ -1,11 +1,11 @@
-/* A ModelArtifact packs a Hugging Face repository as an OCI artifact and pushes it: one claim to
- * work in, one Job, and its last word, the digest.
+/* A ModelArtifact packs a Hugging Face repository as an OCI artifact and pushes it: one claim for
+ * work space, one Job, and its last output, the digest.
  *
- *   edited? ──► the Job and the claim of the earlier spec go; when both are gone, the status turns:
- *   claim ──► Job ──► running ──► ended: the claim goes, the status stays
+ *   edited? ──► the earlier Job and claim are deleted; when both are gone, the status is reset:
+ *   claim ──► Job ──► running ──► ended: the claim is deleted, the status stays
  *
- * A Job belongs to one generation of its artifact, by its name: whatever was being done when the
- * spec was edited, what comes of it is the new spec's. */
+ * A Job belongs to one generation of its artifact, by its name: whatever was in progress when the
+ * spec was edited, a result always belongs to the new spec. */
 
 #include "base/embed.h"
 #include "base/hash.h"
@@ -20,12 +20,12 @@ EMBED(otterscale_package, "src/kinds/otterscale/scripts/package.sh");
 #define COMPONENT "model-artifact"
 #define JOB_NAME_LABEL "batch.kubernetes.io/job-name"
 #define NAME_LABEL "app.kubernetes.io/name"
-/* Where the API server cuts what stands before a generated end of a name, and how long that is. */
+/* How long a prefix of a generated name may be in the API server, and the length of the suffix. */
 #define JOB_BASE_MAX 58
 #define JOB_SUFFIX 5
 #define JOB_KEPT_S 3600
 #define MESSAGE_MAX 1024
-/* Long enough for our own answer to have come. */
+/* Long enough for our own response to have arrived. */
 #define NEXT_STEP_MS 1
 
 struct artifact {
@@ -39,11 +39,11 @@ struct artifact {
     const char *claim;   /* name of the claim */
     const char *job;     /* name of the Job of this generation */
     const char *version; /* for labels */
-    struct json live;    /* that Job; absent: none, or it is going */
+    struct json live;    /* that Job; absent: none, or it is terminating */
     int64_t generation, seen;
 };
 
-/* What there is to tell. */
+/* The status to report. */
 struct told {
     const char *phase; /* NULL: none */
     const char *ready; /* "True", "False", "Unknown" */
@@ -58,7 +58,7 @@ static bool is_going(struct json object)
     return json_present(json_get(object, "metadata.deletionTimestamp"));
 }
 
-/* Ends like a generated name, and is another one for each generation. */
+/* Looks like a generated name, and differs for each generation. */
 static const char *job_name(const struct artifact *p)
 {
     static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
@@ -78,7 +78,7 @@ static bool is_terminal(const char *phase)
     return text_eq(phase, "Succeeded") || text_eq(phase, "Failed");
 }
 
-/* All Jobs of this artifact, of whatever generation, those that are going too. */
+/* All Jobs of this artifact, of any generation, including terminating ones. */
 static bool has_jobs(const struct artifact *p)
 {
     const char *uid = json_get_text(p->in->object, "metadata.uid");
@@ -108,7 +108,7 @@ static struct artifact artifact_of(const struct view *in, struct plan *out)
     p.claim = arena_printf(p.a, "%s-workspace", p.base);
     p.job = job_name(&p);
     p.live = view_child(in, &OTTERSCALE_JOB, p.job);
-    /* One that our predecessor made for this generation will do. */
+    /* A Job that our predecessor created for this generation is fine. */
     const char *known = json_get_text(p.status, "jobRef.name");
     if (!json_present(p.live) && p.seen == p.generation && known) {
         p.live = view_child(in, &OTTERSCALE_JOB, known);
@@ -214,9 +214,9 @@ static struct json job(const struct artifact *p)
             json_list(a, workspace, json_if(secret, otterscale_docker_volume(a, secret))) });
 }
 
-/* ---- what the Job says ---- */
+/* ---- the Job's result ---- */
 
-/* At most MESSAGE_MAX bytes, and no half of a character. */
+/* At most MESSAGE_MAX bytes, truncated between characters. */
 static const char *cut(struct arena *a, const char *text)
 {
     static const char dots[] = "...";
@@ -230,7 +230,7 @@ static const char *cut(struct arena *a, const char *text)
     return arena_printf(a, "%.*s%s", (int)length, text, dots);
 }
 
-/* The last word of the container that ended last, of the Job's own pods; "" if there is none. */
+/* The last output of the container that ended last, of the Job's own pods; "" if there is none. */
 static const char *last_word(const struct artifact *p)
 {
     const char *uid = json_get_text(p->live, "metadata.uid");
@@ -243,7 +243,7 @@ static const char *last_word(const struct artifact *p)
             struct json end = json_get(*container, "state.terminated");
             const char *text = json_get_text(end, "message");
             const char *at = json_get_text(end, "finishedAt");
-            /* Times of this form are ordered as their texts are; of two at one time the first. */
+            /* Times in this format sort like their texts; if two are equal, the first wins. */
             if (!text_empty(text) && (!*newest || strcmp(at ? at : "", newest) > 0)) {
                 word = text;
                 newest = at ? at : "";
@@ -282,7 +282,7 @@ static struct told tell_job(const struct artifact *p)
         };
     if (json_get_int(status, "failed", 0) > 0 || json_present(condition_of(p->live, "Failed")))
         return tell_failure(p);
-    /* A pod that ended is not active any more a moment before it is counted. */
+    /* A finished pod stops being active a moment before it is counted. */
     bool ran = text_eq(json_get_text(p->status, "phase"), "Running") &&
                text_eq(json_get_text(p->status, "jobRef.name"), p->job) &&
                !json_present(condition_of(p->live, "Suspended"));
@@ -303,7 +303,7 @@ static void plan_ready(struct artifact *p, const struct told *t)
         plan_condition(p->out, "Ready", text_eq(t->ready, "True"), t->reason, "%s", t->message);
 }
 
-/* Everything can be made, and yet the pod will not start. */
+/* All children can be created, but the pod will not start. */
 static void check_secrets(struct artifact *p)
 {
     static const char *const paths[] = {
@@ -340,7 +340,7 @@ static void plan_events(struct artifact *p, const struct told *t)
         plan_event(p->out, true, "Failed", "Artifact pipeline failed: %s", t->message);
 }
 
-/* There is a Job for this generation, or there is about to be one. */
+/* There is a Job for this generation, or there will be one soon. */
 static void end_with_job(struct artifact *p, const struct told *t)
 {
     plan_status(p->out,
@@ -367,7 +367,7 @@ static void end_with_job(struct artifact *p, const struct told *t)
         plan_done(p->out);
 }
 
-/* No Job can be made now. seen: the generation that the status is still about. */
+/* No Job can be created now. seen: the generation that the status still describes. */
 static void end_without_job(struct artifact *p, int64_t seen, const struct told *t)
 {
     plan_status(p->out,
@@ -395,7 +395,7 @@ static void end_waiting(struct artifact *p, int64_t seen)
     end_without_job(p, seen, &not_created);
 }
 
-/* Its Job is gone, for good: what came of it stays told. */
+/* Its Job is gone for good: its result stays in the status. */
 static void end_as_before(struct artifact *p)
 {
     struct told t = { "Succeeded", "True", "Completed", "Pipeline completed; Job was cleaned up" };
@@ -412,8 +412,8 @@ static void end_as_before(struct artifact *p)
 
 /* ---- the kind ---- */
 
-/* What is left of the earlier generation goes; then the status is about this one. Only after that
- * there is another claim: one that is found beside an earlier generation is the earlier one's. */
+/* Deletes what is left of the earlier generation; then the status describes this one. Only after
+ * that a new claim is created: a claim next to an earlier generation belongs to that one. */
 static void turn(struct artifact *p)
 {
     if (has_jobs(p) || json_present(view_child(p->in, &RESOURCE_PVC, p->claim))) {
@@ -430,7 +430,8 @@ static void turn(struct artifact *p)
     plan_recheck(p->out, NEXT_STEP_MS);
 }
 
-/* The claim, then the Job in it: what is not ours, or is going, is not worked in. */
+/* The claim, then the Job that uses it. A claim that is not ours, or is terminating, is not
+ * used. */
 static void start(struct artifact *p)
 {
     struct json there = view_get(p->in, &RESOURCE_PVC, p->claim);
@@ -443,10 +444,11 @@ static void start(struct artifact *p)
         return;
     }
     if (json_present(there) && (!ours || is_going(there))) {
-        end_waiting(p, p->seen); /* the engine will say whose it is, or the watch that it is gone */
+        end_waiting(p, p->seen); /* the engine will report its owner, or the watch that it is
+                                  * gone */
         return;
     }
-    if (!ours) { /* the claim was planned; the Job comes next */
+    if (!ours) { /* the claim was planned; the Job follows */
         plan_recheck(p->out, NEXT_STEP_MS);
         return;
     }
@@ -459,7 +461,7 @@ static void start(struct artifact *p)
     end_with_job(p, &t);
 }
 
-/* The Job of this generation, as long as it is there. */
+/* The Job of this generation, as long as it exists. */
 static void follow(struct artifact *p)
 {
     struct told t = tell_job(p);
@@ -511,7 +513,7 @@ static bool is_new(const struct artifact *p)
     return true;
 }
 
-/* The picture above; the first state that holds. */
+/* The states of the picture above; the first that holds applies. */
 static const struct {
     bool (*holds)(const struct artifact *p);
     void (*plan)(struct artifact *p);

@@ -5,12 +5,13 @@
  *   E                      the endpoint picker: Deployment, Service, ServiceAccount, Role,
  *                          RoleBinding and, as E-config, its ConfigMap
  *   N                      InferencePool (its pods, its picker) and HTTPRoute (header, gateway)
- *   E                      DestinationRule, for Istio: the picker's certificate is its own
- *   NS-E, E-sa-metrics-…   cluster RBAC and a token Secret, for those who read its metrics
+ *   E                      DestinationRule, for Istio: the picker's certificate is self-signed
+ *   NS-E, E-sa-metrics-…   cluster RBAC and a token Secret, for readers of its metrics
  *   N-decode, …, E         PodMonitors and ServiceMonitor
  *
- * N is the object's name, E its DNS-1035 form with -epp. What cannot be made is told, and the rest
- * is made. This file has the serving pods, the status and the kind; endpoint_picker.c the rest. */
+ * N is the object's name, E its DNS-1035 form with -epp. A child that cannot be created is
+ * reported, and the others are created. This file has the serving pods, the status and the kind;
+ * endpoint_picker.c has the rest. */
 
 #include "kinds/otterscale/model_service.h"
 
@@ -27,7 +28,7 @@ EMBED(otterscale_unpack, "src/kinds/otterscale/scripts/unpack.sh");
 #define DOCKER_VOLUME "docker-config"
 #define UNPACK_CACHE "/tmp/model-oci"
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 const char *service_say(struct service *s, const char *format, ...)
 {
@@ -158,7 +159,7 @@ static const char *mount_path(const struct service *s)
     return otterscale_text(s->spec, "model.mountPath", "/models");
 }
 
-/* Of the first pull secret, which kit uses too; NULL: there is none. */
+/* The first pull secret, which kit uses too; NULL: there is none. */
 static const char *pull_secret(const struct service *s)
 {
     return otterscale_text(s->spec, "model.imagePullSecrets.0.name", NULL);
@@ -209,7 +210,7 @@ static struct json engine_ports(struct service *s, const struct role *role)
     struct json side =
         json_find(json_get(s->spec, "engine.env"), "name", "VLLM_NIXL_SIDE_CHANNEL_PORT");
     const char *text = json_get_text(side, "value");
-    /* A plus sign is nothing to vLLM. */
+    /* vLLM does not accept a plus sign. */
     text = text && *text == '+' ? text + 1 : text;
     int64_t number;
     if (text && str_to_int(str_of(text), &number) && number >= 1 && number <= 65535 &&
@@ -369,8 +370,8 @@ static struct json proxy(const struct service *s, const struct role *role)
         { "securityContext", otterscale_container_security(a) });
 }
 
-/* A program text that differs from ours is no reason to restart pods: where everything else is as
- * planned, the one that is there stays. */
+/* A program text that differs from ours is no reason to restart pods: if everything else is as
+ * planned, the present text stays. */
 static struct json with_present_program(
     const struct service *s, const char *deployment, struct json tmpl)
 {
@@ -386,7 +387,7 @@ static struct json with_present_program(
         json_push(&containers,
             containers.count ? *c : json_with_member(s->a, *c, "args", json_get(there, "args")));
     struct json kept = json_with(s->a, tmpl, "spec.initContainers", json_list_end(&containers));
-    /* What upstream wrote by update has the API server's defaults among its fields. */
+    /* Fields that upstream wrote by update include the API server's defaults. */
     bool whole = !json_present(json_get(now, "spec.dnsPolicy"));
     return settle_same(kept, now, whole ? SETTLE_ALL : SETTLE_PLANNED) ? kept : tmpl;
 }
@@ -446,7 +447,7 @@ static void plan_serving(struct service *s, const struct role *role)
             { "spec.template", with_present_program(s, name, serving_template(s, role)) }));
 }
 
-/* Off only where the block is there and does not say `enabled`. */
+/* Off only if the block exists and does not set `enabled`. */
 static bool monitors_pods(const struct service *s)
 {
     struct json monitor = json_get(s->spec, "monitoring.podMonitor");
@@ -485,7 +486,7 @@ struct count {
     int64_t ready, wanted;
 };
 
-/* What is wanted is what is planned: if it cannot be had, the status tells that instead. */
+/* The desired state is the plan; if it cannot be written, the status reports that instead. */
 static struct count count_of(const struct service *s, const struct role *role)
 {
     struct json live = view_child(s->in, &RESOURCE_DEPLOYMENT, role_child(s, role));
@@ -500,8 +501,8 @@ static int64_t at_most(int64_t value, int64_t limit)
     return value < limit ? value : limit;
 }
 
-/* Ready, its reason and message; returns the phase. A surplus of one role does not make up for what
- * the other lacks. */
+/* Ready, its reason and message; returns the phase. Extra pods of one role do not compensate for
+ * missing ones of the other. */
 static const char *plan_ready(struct service *s, struct count decode, struct count prefill)
 {
     int64_t ready = at_most(decode.ready, decode.wanted) + at_most(prefill.ready, prefill.wanted);
@@ -535,7 +536,7 @@ static const char *plan_ready(struct service *s, struct count decode, struct cou
     return "Running";
 }
 
-/* `Complete` is for those who miss something: once nothing is missing, it is gone. */
+/* `Complete` only reports missing things: once nothing is missing, it is removed. */
 static void plan_complete(struct service *s)
 {
     if (s->lack_reason)
@@ -571,7 +572,7 @@ static void plan_service_status(
 
 #define UNNAMED_SECRET "spec.model.imagePullSecrets: an entry has no name; name a Secret"
 
-/* What upstream let through, to fail later and elsewhere. */
+/* Errors that upstream accepts and that fail later, in another place. */
 static void check_input(struct service *s, const struct role *decode)
 {
     json_each (secret, json_get(s->spec, "model.imagePullSecrets")) {
@@ -595,8 +596,8 @@ static void check_input(struct service *s, const struct role *decode)
             "themselves; add it");
 }
 
-/* Pods of which the API server would tell nothing that a user could find in the manifest; NULL: it
- * has no fault of that kind. */
+/* Faults of pods that the API server would report in terms that are not in the user's manifest;
+ * NULL: it has no such fault. */
 static const char *pod_fault(struct service *s)
 {
     struct json secret = json_get(s->spec, "model.imagePullSecrets.0");
@@ -611,7 +612,7 @@ static const char *pod_fault(struct service *s)
     return NULL;
 }
 
-/* The version label that is there: of the first Deployment that has one. */
+/* The present version label: from the first Deployment that has one. */
 static const char *present_version(const struct service *s)
 {
     static const char *const parts[] = { "decode", "prefill" };

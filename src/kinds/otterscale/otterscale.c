@@ -262,7 +262,7 @@ struct json otterscale_mount(struct arena *a, const char *volume, const char *pa
         { "readOnly", json_true_or_absent(read_only) });
 }
 
-/* ---- what users give ---- */
+/* ---- user input ---- */
 
 const char *otterscale_text(struct json v, const char *path, const char *otherwise)
 {
