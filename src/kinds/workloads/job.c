@@ -35,7 +35,7 @@ struct job {
     const char *started; /* status.startTime */
     bool indexed, per_index;
     bool only_failed;    /* a pod is replaced once it has finished, not when it is terminating */
-    int64_t completions; /* -1: as many as exist */
+    int64_t completions; /* -1: not set */
     struct job_indexes done, lost, busy;
     const char *verdict; /* why the policy ends the Job; NULL: it does not */
     const char *refusal; /* why a pod cannot be created; NULL: it can */

@@ -301,8 +301,8 @@ static bool keep_wanted(struct set *s)
     return true;
 }
 
-/* By the retention policy a claim may be about to get its pod as an owner, so that it is deleted
- * with it. */
+/* False while the retention policy still has to add the pod as an owner of a claim, so that the
+ * claim is deleted with the pod. */
 static bool claims_are_settled(const struct set *s, const struct member *m)
 {
     struct arena *a = s->in->arena;
