@@ -1,4 +1,4 @@
-/* From policies and a request to a decision. */
+/* Decides a request by the policies. */
 
 #include "cedar/internal.h"
 
@@ -56,7 +56,7 @@ static bool in_scope(struct evaluation *e, const struct scope *s, struct cedar_u
     return false;
 }
 
-/* Whether a policy holds. An error is left in e->err. */
+/* Whether a policy applies. Errors are in e->err. */
 static bool holds(struct evaluation *e, const struct policy *p)
 {
     const struct cedar_request *r = e->request;
@@ -101,7 +101,7 @@ struct cedar_answer cedar_authorize(
         }
         exhausted = e.steps < 0;
     }
-    /* What was not looked at may be a forbid. */
+    /* A policy that was not evaluated may be a forbid. */
     bool allowed = permit_count && !forbid_count && !exhausted;
     return (struct cedar_answer){
         .allowed = allowed,

@@ -50,7 +50,7 @@ const struct cedar_entity *evaluate_entity(struct evaluation *e, struct cedar_ui
     return NULL;
 }
 
-/* Up the hierarchy, each entity once. */
+/* Walks up the hierarchy and visits each entity once. */
 bool evaluate_in(struct evaluation *e, struct cedar_uid x, struct cedar_uid y)
 {
     size_t most = e->request->entity_count, count = 0, at = 0;
@@ -135,7 +135,7 @@ static bool evaluate_has(
 
 /* ---- operators ---- */
 
-/* A star matches anything. The last star is where to go on after a mismatch: no recursion. */
+/* A star matches anything. After a mismatch, matching restarts at the last star: no recursion. */
 static bool matches(struct evaluation *e, struct str text, struct str pattern)
 {
     size_t t = 0, p = 0, star = SIZE_MAX, mark = 0;
@@ -224,7 +224,7 @@ static bool evaluate_pair(struct evaluation *e, const struct node *n, const stru
     }
 }
 
-/* `x is T`, `x is T in y`: the second part only counts if the first holds. */
+/* `x is T`, `x is T in y`: the second part is evaluated only if the first is true. */
 static bool evaluate_is(
     struct evaluation *e, const struct node *n, const struct value *x, struct value *ret)
 {
@@ -266,7 +266,7 @@ static bool evaluate_single(
     }
 }
 
-/* && and || end as soon as the answer is known. */
+/* && and || stop as soon as the result is known. */
 static bool evaluate_logic(struct evaluation *e, const struct node *n, struct value *ret)
 {
     if (!evaluate(e, n->arguments[0], ret) || !want(e, ret, VALUE_BOOL))

@@ -1,5 +1,5 @@
-/* Expressions: text to tree. One function for each level of the grammar, from the loosest binding
- * to the tightest:
+/* Parser of expressions. One function for each level of the grammar, from the loosest binding to
+ * the tightest:
  *
  *   if-then-else · || · && · relation · + - · * · ! - · member · primary */
 
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Deeper trees are refused: evaluation recurses over them. */
+/* Deeper trees are refused, because evaluation is recursive. */
 #define DEPTH_MAX 100
 #define ITEMS_MAX 4096
 
@@ -128,7 +128,7 @@ static const struct node *items(
     return n;
 }
 
-/* A record with a key twice is refused, as by Cedar. */
+/* A record with a duplicate key is refused, as by Cedar. */
 static const struct node *record(struct parser *p)
 {
     const struct node *n = items(p, NODE_RECORD, "}", true);
@@ -139,7 +139,7 @@ static const struct node *record(struct parser *p)
     return n;
 }
 
-/* decimal("1.5") and ip("10.0.0.1"): of a literal it is made at once. */
+/* decimal("1.5") and ip("10.0.0.1"): with a literal the value is computed immediately. */
 static const struct node *constructor(struct parser *p, struct str name)
 {
     bool is_decimal = str_eq(name, STR("decimal"));
@@ -309,7 +309,7 @@ static const struct node *unary_inner(struct parser *p)
         return member(p, primary(p));
     if (!lexer_next(p->l, p->err))
         return NULL;
-    /* A minus before `1.x` belongs to the whole, not to the number. */
+    /* A minus before `1.x` applies to the whole expression, not to the number. */
     struct str after = str_trim(p->l->rest);
     bool alone = !str_starts(after, STR(".")) && !str_starts(after, STR("["));
     if (minus && alone && p->l->now.type == TOKEN_NUMBER)
@@ -337,8 +337,8 @@ struct op {
     enum node_type type;
 };
 
-/* Operators of one level bind to the left. The tree may grow as deep as the text is long, so there
- * is a limit here too. */
+/* Operators of one level are left-associative. The tree may become as deep as the text is long, so
+ * there is a limit here, too. */
 static const struct node *chain(
     struct parser *p, const struct op *operators, const struct node *(*operand)(struct parser *p))
 {

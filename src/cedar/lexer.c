@@ -43,7 +43,7 @@ static void skip_blanks(struct lexer *l)
     }
 }
 
-/* From the quote that opens to the one that closes; 0: it does not close. */
+/* The length from the opening quote to the closing one; 0: unterminated. */
 static size_t string_length(struct str s)
 {
     for (size_t i = 1; i < s.len; i++) {
@@ -165,7 +165,7 @@ static int hex_digit(char c)
     return at ? (int)(at - (const char *)memchr("0123456789abcdef", '0', 16)) : -1;
 }
 
-/* \x7f or \u{1f600}, behind the backslash. */
+/* \x7f or \u{1f600}, after the backslash. */
 static bool read_code(struct str *s, uint32_t *ret)
 {
     bool braces = s->ptr[0] == 'u';

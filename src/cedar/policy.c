@@ -64,7 +64,7 @@ static bool check_actions(const struct lexer *l, const struct scope *s, struct e
     return true;
 }
 
-/* @id("name") and others; only the id means something here. */
+/* @id("name") and others; only the id is used. */
 static bool read_annotations(struct arena *a, struct lexer *l, struct policy *p, struct error *err)
 {
     bool taken;

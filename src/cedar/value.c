@@ -122,7 +122,7 @@ bool value_contains(const struct value *set, const struct value *item, int64_t *
     return false;
 }
 
-/* Order and repetition do not count. */
+/* Order and duplicates are ignored. */
 static bool sets_equal(const struct value *x, const struct value *y, int64_t *steps)
 {
     for (size_t i = 0; i < x->count; i++)
@@ -176,7 +176,7 @@ bool value_equal(const struct value *x, const struct value *y, int64_t *steps)
 
 /* ---- decimal ---- */
 
-/* "-12.3456": one to four digits behind the point. */
+/* "-12.3456": one to four digits after the point. */
 bool value_decimal(struct str text, struct value *ret)
 {
     bool minus = text.len && text.ptr[0] == '-';
@@ -205,7 +205,7 @@ bool value_decimal(struct str text, struct value *ret)
 
 /* ---- addresses ---- */
 
-/* Go's and inet_pton's readings differ in leading zeros; Cedar refuses them. */
+/* Go and inet_pton() differ about leading zeros; Cedar refuses them. */
 static bool has_leading_zero(const char *text)
 {
     for (const char *at = text; *at; at++)
