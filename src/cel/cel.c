@@ -28,8 +28,8 @@ static bool converts_type(const struct cel_node *n)
     return false;
 }
 
-/* Lists, maps and conversions of constants are constants, as for cel-go: they cost nothing, and one
- * that fails keeps the program from being made. */
+/* Lists, maps and conversions of constants are constants, as in cel-go: they cost nothing, and one
+ * that fails is a compile error. */
 static void fold(struct planner *p, struct cel_node *n)
 {
     bool in_nothing = n->kind == CEL_NODE_CALL && str_eq(n->name, STR("@in")) &&

@@ -1,5 +1,5 @@
-/* The type checker: every node gets a type, every call its overloads. Errors do not stop it, so
- * that an author sees all of them at once. */
+/* The type checker: sets the type of every node and the overloads of every call. It continues after
+ * errors, so that an author sees all of them at once. */
 
 #include "base/buf.h"
 #include "cel/ast.h"
@@ -78,7 +78,7 @@ static const struct {
     { "net.CIDR", CEL_CIDR },
 };
 
-/* A dot before a name says that it is nobody's. */
+/* Removes the leading dot of an absolute name. */
 static struct str without_dot(struct str name)
 {
     bool dotted = name.len && *name.ptr == '.';
@@ -110,7 +110,7 @@ static bool check_variable(struct checker *c, struct cel_node *n)
     return false;
 }
 
-/* Makes the node the constant that a type's name means. */
+/* If the name is a type, turns the node into its constant. */
 static bool check_type_name(struct checker *c, struct cel_node *n, struct str name)
 {
     name = without_dot(name);
@@ -127,7 +127,7 @@ static bool check_type_name(struct checker *c, struct cel_node *n, struct str na
     return false;
 }
 
-/* "a.b.c" of a chain of names, or an empty one. */
+/* "a.b.c" of a chain of names, or an empty text. */
 static struct str qualified_name(struct checker *c, const struct cel_node *n)
 {
     if (n->kind == CEL_NODE_IDENT)
@@ -313,7 +313,7 @@ static void check_call(struct checker *c, struct cel_node *n)
 
 /* ---- lists, maps, loops ---- */
 
-/* Mixed types are dyn here; cel_check_literals() refuses them where they matter. */
+/* Mixed types are dyn here; cel_check_literals() refuses them where it matters. */
 static const struct cel_type *join(
     struct checker *c, const struct cel_type *before, const struct cel_type *now)
 {
@@ -419,7 +419,7 @@ static void check_fold(struct checker *c, struct cel_node *n)
     n->type = cel_type_resolve(&c->types, f->result->type, false);
 }
 
-/* No type of messages is known. */
+/* No message types are defined. */
 static void check_message(struct checker *c, struct cel_node *n)
 {
     bool is_type = false;
@@ -435,7 +435,7 @@ static void check_message(struct checker *c, struct cel_node *n)
 
 static void check_node(struct checker *c, struct cel_node *n)
 {
-    if (n->type) /* macros use some nodes twice */
+    if (n->type) /* macros may use a node twice */
         return;
     switch (n->kind) {
     case CEL_NODE_LITERAL:

@@ -1,4 +1,4 @@
-/* Lists and maps: literals that grow at their ends, and views of JSON under a schema. */
+/* Lists and maps: literals that can grow at their end, and views of JSON under a schema. */
 
 #include "cel/decl.h"
 #include "cel/eval.h"
@@ -53,7 +53,7 @@ struct cel_value cel_list_append(struct arena *a, struct cel_value v, struct cel
         a, (struct cel_list){ .count = items->used, .items = items, .decl = l->decl });
 }
 
-/* The same list with its items at hand. */
+/* The same list as a literal, with its items in memory. */
 static struct cel_value list_literal(struct cel_eval *e, struct cel_value v)
 {
     if (v.list->items)
@@ -82,7 +82,7 @@ static bool same_keys(
     return true;
 }
 
-/* Numbers that are equal have the same hash, whatever their types. */
+/* Equal numbers have the same hash, whatever their types. */
 static uint32_t hash_value(struct cel_value v)
 {
     uint64_t h = 0xcbf29ce484222325u;
@@ -100,7 +100,7 @@ static uint32_t hash_value(struct cel_value v)
     return (uint32_t)(h ^ h >> 32);
 }
 
-/* Of an item, by what makes it the same as another in a list of this type. */
+/* The hash of an item, by the parts that identify it in a list of this type. */
 static uint32_t hash_item(struct cel_eval *e, const struct cel_decl *d, struct cel_value item)
 {
     uint32_t h = 0;
@@ -116,14 +116,14 @@ static uint32_t hash_item(struct cel_eval *e, const struct cel_decl *d, struct c
     return h;
 }
 
-/* Where items are in a list of type set or map: number + 1, by hash. */
+/* Index of the items in a list of type set or map: number + 1, by hash. */
 struct places {
     const struct cel_decl *decl;
     uint32_t *at;
     size_t size;
 };
 
-/* The place of an item's like, or the free one where it would go. */
+/* The slot of an equal item, or the free slot for it. */
 static uint32_t *find_place(
     struct cel_eval *e, const struct places *p, struct cel_value list, struct cel_value item)
 {
@@ -137,7 +137,7 @@ static uint32_t *find_place(
     return &p->at[at];
 }
 
-/* Of a list that may grow by `more`. */
+/* For a list that may grow by `more`. */
 static struct places places_of(struct cel_eval *e, struct cel_value list, size_t more)
 {
     struct places p = { .decl = list.list->decl, .size = (list.list->count + more) * 2 + 1 };
@@ -163,7 +163,7 @@ struct cel_value cel_list_equal_unordered(
     return cel_bool(true);
 }
 
-/* Sets unite; lists of type map take the other's items in the places of their own. */
+/* Sets are united; in lists of type map, items of b replace those with the same key. */
 static struct cel_value unite(struct cel_eval *e, struct cel_value a, struct cel_value b)
 {
     struct cel_value copy = cel_list_new(e->arena, a.list->items->at, a.list->count);
@@ -196,8 +196,8 @@ struct cel_value cel_list_add(struct cel_eval *e, struct cel_value a, struct cel
 
 /* ---- maps ---- */
 
-/* The place of a key in the index: of its entry if there is one among the first `count`, else the
- * free place where it would go. */
+/* The index slot of a key: that of its entry if it is one of the first `count`, otherwise the free
+ * slot for it. */
 static uint32_t *index_place(
     struct cel_eval *e, const struct cel_entries *es, uint32_t count, struct cel_value key)
 {
@@ -265,7 +265,7 @@ static bool find_in_json(
     const struct cel_decl *d = m->decl;
     const char *name = str_dup(e->arena, key.text);
     if (strlen(name) != key.text.len)
-        return false; /* a NUL: no key of JSON has one */
+        return false; /* a NUL: no JSON key contains one */
     if (d->is_object)
         name = cel_name_unescape(e->arena, key.text);
     struct json v = json_if(name, json_member(m->json, name));

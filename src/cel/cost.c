@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* Walking through a text costs a tenth of its size; a regular expression is taken to have a state
- * for every four characters. */
+/* Traversing a text costs a tenth of its size; a regular expression is assumed to have one state
+ * per four characters. */
 #define TEXT 0.1
 #define REGEX 0.25
 
@@ -12,7 +12,7 @@ static uint64_t traversal(uint64_t size, double factor)
     return (uint64_t)ceil((double)size * factor);
 }
 
-/* All texts below a value, in tenths; one for everything else. */
+/* The size of all texts in a value, in tenths; one for everything else. */
 static uint64_t deep_traversal(struct cel_eval *e, struct cel_value v)
 {
     uint64_t cost = 0;
@@ -36,13 +36,13 @@ static uint64_t deep_traversal(struct cel_eval *e, struct cel_value v)
 
 static uint64_t list_call(double factor, uint64_t size)
 {
-    double cost = (double)size * factor; /* may be less than nothing: flatten(-1) */
+    double cost = (double)size * factor; /* may be negative: flatten(-1) */
     if (cost < 0)
         return cost > -11 ? (uint64_t)(11 + cost) : 0;
     return (cost < 0x1p63 ? (uint64_t)cost : UINT64_MAX / 2) + 1 + CEL_COST_NEW_LIST;
 }
 
-/* `x in [constants]` is a look into a table. */
+/* `x in [constants]` is a table lookup. */
 static bool is_table_lookup(const struct cel_node *n)
 {
     const struct cel_value *list = n->args[1]->folded;

@@ -78,8 +78,8 @@ const char *cel_name_escape(struct arena *a, const char *key)
     return arena_strdup(a, buf_text(&b));
 }
 
-/* The length of an escape (`__dot__`) at the beginning, whose word is not empty and has no
- * underscore; 0 if there is none. */
+/* The length of an escape (`__dot__`) at the beginning, with a non-empty word without underscores;
+ * 0 if there is none. */
 static size_t escape_length(struct str s)
 {
     if (!str_starts(s, STR("__")))
@@ -134,7 +134,7 @@ const struct cel_field *cel_decl_field_named(const struct cel_decl *d, struct st
 {
     for (size_t i = 0; i < d->field_count; i++) {
         const struct cel_field *f = &d->fields[i];
-        /* A reserved word may be itself behind a dot. */
+        /* After a dot, reserved words need no escape. */
         bool same = f->name && (str_eq(name, str_of(f->name)) ||
                                    (cel_name_is_reserved(name) && str_eq(name, str_of(f->key))));
         if (same)
@@ -164,7 +164,7 @@ static const struct {
     enum cel_schema_format format;
     const char *name;
     enum cel_kind kind;
-    int64_t bytes_min, elements_max; /* elements_max 0: as a string's */
+    int64_t bytes_min, elements_max; /* elements_max 0: the same as for a string */
 } formats[] = {
     { CEL_FORMAT_BYTE, "byte", CEL_BYTES, 2, 0 },
     { CEL_FORMAT_DURATION, "duration", CEL_DURATION, 3, 32 },
@@ -216,7 +216,7 @@ static void declare_items(struct arena *a, struct cel_decl *d, struct json schem
                           : cel_type_new(a, CEL_MAP, cel_type_of(CEL_STRING), items->type);
 }
 
-/* What every resource has, whether its schema says so or not. */
+/* Fields that every resource has, even if its schema does not declare them. */
 static struct json with_object_meta(struct arena *a, struct json properties)
 {
     struct json text = json_map(a, { "type", json_str("string") });

@@ -1,6 +1,6 @@
-/* The estimate of an expression's cost. It follows how large things can become: a field by the
- * bounds in its schema, a list by what is put into it. What has no bounds is as large as a request
- * may be, which is why rules on lists without maxItems are refused. */
+/* The estimated cost of an expression. It tracks the possible sizes of values: a field by the
+ * bounds in its schema, a list by its elements. Values without bounds are as large as a request may
+ * be, which is why rules on lists without maxItems are refused. */
 
 #include <math.h>
 
@@ -17,12 +17,12 @@ struct bounds {
 };
 
 struct entry_size {
-    enum cel_kind container; /* CEL_DYN: not known */
+    enum cel_kind container; /* CEL_DYN: unknown */
     struct bounds key, value;
 };
 
-/* What is known of a node. A path leads from self through the schema; one that leads nowhere has no
- * decl. */
+/* The known properties of a node. A path leads from self through the schema; one that leaves the
+ * schema has no decl. */
 struct cel_node_size {
     bool has_size, has_path, has_cost;
     struct bounds size, cost;
@@ -44,7 +44,7 @@ struct coster {
 
 static struct bounds cost_of(struct coster *c, struct cel_node *n);
 
-/* ---- arithmetic that ends at the largest number ---- */
+/* ---- saturating arithmetic ---- */
 
 static uint64_t plus(uint64_t a, uint64_t b)
 {
@@ -302,7 +302,7 @@ static struct bounds add_cost(struct call *call, bool lists)
     return with_size(call, lists ? exactly(1) : scale(size, TEXT), size);
 }
 
-/* Bytes of an address are at least 4, at most 16. */
+/* An address has 4 to 16 bytes. */
 static struct bounds network_cost(struct call *call, bool cidr, bool text)
 {
     struct bounds size = { 4, 16 }, cost = scale(add(size, size), TEXT);
@@ -433,7 +433,7 @@ static struct bounds function_cost(struct call *call, const struct cel_function 
     }
 }
 
-/* The path of an item or a member's value; its size, where a list or map literal tells. */
+/* The path of an item or a member's value, and its size if a list or map literal shows it. */
 static void follow_index(struct call *call)
 {
     struct coster *c = call->c;
@@ -570,7 +570,7 @@ static struct local loop_variable(struct coster *c, struct cel_node *range, stru
     const struct cel_node_size *path = path_of(c, range);
     enum cel_kind container = entry.container == CEL_DYN ? range->type->kind : entry.container;
     struct local l = { .outer = outer, .name = name, .of = { .has_path = true } };
-    static const struct cel_decl key_decl = { 0 }; /* keys have no bounds, which counts as none */
+    static const struct cel_decl key_decl = { 0 }; /* keys have no bounds */
     if (entry.container != CEL_DYN) {
         l.of.has_size = true;
         l.of.size = is_key ? entry.key : entry.value;
@@ -649,7 +649,7 @@ static struct bounds fold_cost(struct coster *c, struct cel_node *n)
 static struct bounds cost_of(struct coster *c, struct cel_node *n)
 {
     struct bounds cost = { 0 };
-    if (n->size && n->size->has_cost) /* macros use some nodes twice */
+    if (n->size && n->size->has_cost) /* macros may use a node twice */
         return n->size->cost;
     switch (n->kind) {
     case CEL_NODE_LITERAL:

@@ -29,7 +29,7 @@ static struct cel_value stopped(struct cel_eval *e)
     return cel_error(e, "operation cancelled: actual cost limit exceeded");
 }
 
-/* ---- names and parts: a variable, and what is selected from it ---- */
+/* ---- names and parts: a variable, and selections from it ---- */
 
 static struct cel_value lookup(struct cel_eval *e, const struct cel_node *n)
 {
@@ -60,7 +60,7 @@ static bool to_index(struct cel_eval *e, struct cel_value v, int64_t *ret, struc
     return false;
 }
 
-/* A member or item. If it may be missing, *ret_found tells; else that is an error. */
+/* A member or item. With ret_found, it may be missing; otherwise that is an error. */
 static struct cel_value part_of(
     struct cel_eval *e, struct cel_value v, struct cel_value key, bool *ret_found)
 {
@@ -85,8 +85,8 @@ static struct cel_value part_of(
                               : cel_error(e, "no such key: %s", text);
 }
 
-/* A chain of selections and indices is one thing, as in cel-go: its cost is one for the beginning
- * and one for each link, and an optional link makes all that follow optional. */
+/* As in cel-go, a chain of selections and indices is one unit: it costs one for its root and one
+ * for each link, and after an optional link everything is optional. */
 static bool is_link(const struct cel_node *n)
 {
     return (n->kind == CEL_NODE_SELECT) ||
@@ -102,8 +102,8 @@ static bool is_conditional(const struct cel_node *n)
 
 static struct cel_value chain(struct cel_eval *e, const struct cel_node *n, bool *ret_optional);
 
-/* The value that a chain begins with. Where the chain is itself, looking a name up costs
- * one; inside of an index or a conditional cel-go forgets to count it. */
+/* The value of a chain's root. A name lookup costs one, but inside of an index or a conditional
+ * cel-go forgets to count it. */
 static struct cel_value chain_root(struct cel_eval *e, const struct cel_node *n, bool *ret_optional)
 {
     struct cel_value v;
@@ -181,7 +181,7 @@ static struct cel_value chain(struct cel_eval *e, const struct cel_node *n, bool
     return v;
 }
 
-/* What looking up a chain costs besides its links. */
+/* The cost of looking up a chain, except for its links. */
 static uint64_t chain_cost(const struct cel_node *n)
 {
     if (n->kind == CEL_NODE_SELECT && n->is_test)
@@ -191,7 +191,7 @@ static uint64_t chain_cost(const struct cel_node *n)
     return is_conditional(n) ? 0 : 1;
 }
 
-/* The value of a chain: links that are optional make it an optional. */
+/* The value of a chain; an optional link makes it an optional. */
 static struct cel_value evaluate_chain(struct cel_eval *e, const struct cel_node *n)
 {
     bool optional = false, is_test = n->kind == CEL_NODE_SELECT && n->is_test;
@@ -229,7 +229,7 @@ static struct cel_value evaluate_conditional(struct cel_eval *e, const struct ce
     return is_link(branch) ? evaluate_chain(e, branch) : cel_evaluate(e, branch);
 }
 
-/* or() and orValue(): the second is evaluated only if the first has nothing. */
+/* or() and orValue(): the second is evaluated only if the first is empty. */
 static struct cel_value evaluate_or(struct cel_eval *e, const struct cel_node *n, bool value)
 {
     struct cel_value v = cel_evaluate(e, n->target);
@@ -250,7 +250,7 @@ static struct cel_value not_strictly_false(struct cel_eval *e, const struct cel_
 static struct cel_value no_overload_for(
     struct cel_eval *e, const struct cel_node *n, const struct cel_value *args, size_t count)
 {
-    /* What has one implementation for all types says less. */
+    /* Functions with one implementation for all types have a shorter message. */
     static const char *const terse[] = { "contains", "startsWith", "endsWith", "matches" };
     const char *types = "";
     for (size_t i = 0; i < lengthof(terse); i++)
@@ -267,7 +267,7 @@ static struct cel_value no_overload_for(
 static struct cel_value dispatch(
     struct cel_eval *e, const struct cel_node *n, const struct cel_value *args, size_t count)
 {
-    /* Operators look at their operands themselves. */
+    /* Operators check their operands themselves. */
     bool is_operator = strchr("_-!@", n->name.ptr[0]) != NULL;
     for (uint32_t i = 0; i < n->overload_count; i++) {
         const struct cel_function *f = n->overloads[i];
@@ -281,7 +281,7 @@ static struct cel_value dispatch(
     return no_overload_for(e, n, args, count);
 }
 
-/* Functions whose costs cel-go cannot tell when an argument is an error. */
+/* Functions whose cost cel-go cannot compute if an argument is an error. */
 static bool breaks_on_errors(const struct cel_node *n)
 {
     static const char *const names[] = { "@sortByAssociatedKeys", "distinct", "sort" };
@@ -345,7 +345,7 @@ static struct cel_value evaluate_call(struct cel_eval *e, const struct cel_node 
 
 /* ---- lists and maps ---- */
 
-/* The value of an element: with `?`, what its optional holds. False: leave it out. */
+/* The value of an element; with `?`, the value of its optional. False: leave it out. */
 static bool element(struct cel_eval *e, const struct cel_node *n, uint32_t i, struct cel_value *ret)
 {
     *ret = cel_evaluate(e, n->args[i]);
@@ -408,7 +408,7 @@ struct loop {
 
 struct cel_value cel_variable_now(struct cel_eval *e, const struct cel_variable *v)
 {
-    /* The one mutable thing: a variable that gets its value when it is first asked for. */
+    /* The only mutable state: a variable that gets its value at its first use. */
     struct cel_variable *variable = (struct cel_variable *)v;
     const struct cel_node *later = variable->later;
     const struct cel_variable *here = e->variables;
@@ -419,7 +419,7 @@ struct cel_value cel_variable_now(struct cel_eval *e, const struct cel_variable 
     return variable->value;
 }
 
-/* One turn; false when it was the last. */
+/* One iteration; false after the last one. */
 static bool turn(struct loop *l, struct cel_value first, struct cel_value second)
 {
     struct cel_eval *e = l->eval;

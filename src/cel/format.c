@@ -100,7 +100,7 @@ static int compare_pairs(const void *a, const void *b)
     return strcmp(((const struct pair *)a)->key, ((const struct pair *)b)->key);
 }
 
-/* Entries by the text of their keys. */
+/* Entries sorted by the text of their keys. */
 static bool add_map(struct cel_eval *e, struct buf *b, struct cel_value v)
 {
     struct pair *pairs = arena_array(e->arena, v.map->count + 1, sizeof(*pairs));
@@ -125,7 +125,7 @@ static bool add_map(struct cel_eval *e, struct buf *b, struct cel_value v)
     return true;
 }
 
-/* quoted: inside of a list or map, where values look as in an expression. */
+/* quoted: inside of a list or map, where values are printed as in an expression. */
 static bool add_value(struct cel_eval *e, struct buf *b, struct cel_value v, bool quoted)
 {
     struct cel_value text;

@@ -18,7 +18,7 @@ static bool is_hex(char c)
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* The byte at a distance; NUL behind the end. */
+/* The byte at a distance; NUL after the end. */
 static char peek(const struct cel_lexer *l, size_t distance)
 {
     struct str s = l->source->text;
@@ -110,7 +110,7 @@ static size_t hex_run(struct str s, size_t from, size_t count)
     return from + count;
 }
 
-/* The length of an escape at the beginning, with its backslash; 0 if it is none. */
+/* The length of an escape at the beginning, with its backslash; 0 if there is none. */
 static size_t escape_length(struct str s)
 {
     if (s.len < 2)
@@ -127,7 +127,7 @@ static size_t escape_length(struct str s)
     return octal ? 4 : 0;
 }
 
-/* The length of a string with its quotes; 0 if it does not end. */
+/* The length of a string with its quotes; 0 if it is unterminated. */
 static size_t string_length(struct str s, bool raw)
 {
     char quote = s.len ? s.ptr[0] : '\0';
@@ -147,11 +147,11 @@ static size_t string_length(struct str s, bool raw)
             break;
         at += step;
     }
-    /* Three quotes that do not end are an empty string and the beginning of another. */
+    /* Three quotes without an end are an empty string and the beginning of another. */
     return is_long ? 2 : 0;
 }
 
-/* b and r, in this order, may be before the quotes. */
+/* b and r, in this order, may precede the quotes. */
 static size_t literal_length(const struct cel_lexer *l, enum cel_token_kind *ret)
 {
     size_t n = peek(l, 0) == 'b' || peek(l, 0) == 'B';
@@ -222,7 +222,7 @@ bool cel_unquote(struct cel_source *s, const struct cel_token *t, struct str *re
             if (!unescape(s, t, rest, length, &b))
                 return false;
             i += length;
-        } else if (*rest.ptr == '\r') { /* line ends are always one \n */
+        } else if (*rest.ptr == '\r') { /* line breaks are always one \n */
             buf_add_char(&b, '\n');
             i += rest.len > 1 && rest.ptr[1] == '\n' ? 2 : 1;
         } else {
@@ -288,7 +288,7 @@ static size_t operator_length(const struct cel_lexer *l)
     return 0;
 }
 
-/* Up to and with the character at which no token was possible any more. */
+/* Up to and including the character after which no token is possible. */
 static size_t broken_length(struct str s)
 {
     uint32_t c;

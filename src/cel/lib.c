@@ -18,7 +18,7 @@ const struct cel_function *cel_function_next(struct str name, const struct cel_f
     const struct cel_function *f = tables[0];
     if (previous) {
         f = previous + 1;
-        for (;; table++) { /* the table that it is in */
+        for (;; table++) { /* the table that contains it */
             const struct cel_function *end = tables[table];
             while (end->name && end != previous)
                 end++;
@@ -136,7 +136,7 @@ void cel_signature_read(struct arena *a, const struct cel_function *f, unsigned 
     *ret_params = r.params;
 }
 
-/* Passes one type and returns its kind. */
+/* Skips one type and returns its kind. */
 static enum cel_kind pass_type(const char **at)
 {
     enum cel_kind kind = read_kind(at);

@@ -1,4 +1,4 @@
-/* Faults of literals, which need no values to be seen: durations, times and regular expressions in
+/* Errors in literals that can be found without values: durations, times and regular expressions in
  * quotes, formats that do not fit their arguments, lists of mixed types. */
 
 #include "cel/ast.h"
@@ -17,7 +17,7 @@ static bool is_call(const struct cel_node *n, const char *name)
     return n->kind == CEL_NODE_CALL && str_eq(n->name, str_of(name));
 }
 
-/* The conversion of a literal, tried out. */
+/* Tries to convert a literal. */
 static bool converts(struct walk *w, const struct cel_node *n)
 {
     struct cel_eval e = { .arena = w->source->arena };

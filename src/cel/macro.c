@@ -1,4 +1,4 @@
-/* What calls of macros mean. Nodes of an expansion have the place of the call. */
+/* Expands macros. Nodes of an expansion have the position of the call. */
 
 #include "cel/ast.h"
 
@@ -42,7 +42,7 @@ static struct cel_node *accu(const struct call *c)
     return new_ident(c, STR(ACCU));
 }
 
-/* A container of one or no element. */
+/* A container with at most one element. */
 static struct cel_node *new_container(
     const struct call *c, enum cel_node_kind kind, struct cel_node *item)
 {
@@ -172,7 +172,7 @@ static struct cel_node *expand_exists_one(const struct call *c)
     return new_fold(c, f);
 }
 
-/* Adds to a list or map, where a filter lets it. */
+/* Adds to a list or map if the filter, if any, is true. */
 static struct cel_node *collect(const struct call *c, struct cel_fold f, enum cel_node_kind kind,
     struct cel_node *filter, struct cel_node *step)
 {
@@ -222,7 +222,7 @@ static struct cel_node *expand_transform(const struct call *c)
         step);
 }
 
-/* A name for a value: a loop that never runs, whose accumulator is the name. */
+/* Binds a value to a name: a loop that never runs, with the name as its accumulator. */
 static struct cel_node *bind(
     const struct call *c, struct str name, struct cel_node *value, struct cel_node *body)
 {

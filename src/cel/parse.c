@@ -5,7 +5,7 @@
  *   and    = relation {'&&' relation}                          | '[' ['?'] expr ']'}
  *   relation, calc: left to right             primary = literal | ident | '(' expr ')' | …
  *
- * The first error ends it. */
+ * Parsing stops at the first error. */
 
 #include <errno.h>
 #include <math.h>
@@ -40,14 +40,14 @@ void cel_issue_add(struct cel_source *s, uint32_t offset, const char *format, ..
     va_start(args, format);
     *issue = (struct cel_issue){ .offset = offset, .text = arena_vprintf(s->arena, format, args) };
     va_end(args);
-    uint32_t place = offset + 1; /* nowhere comes first */
+    uint32_t place = offset + 1; /* CEL_NOWHERE sorts first */
     while (*at && (*at)->offset + 1 <= place)
         at = &(*at)->next;
     issue->next = *at;
     *at = issue;
 }
 
-/* The line that a character is in; its number, and how many characters are before. */
+/* The line that contains a character; also its number, and the number of characters before it. */
 static struct str line_of(
     struct str text, uint32_t offset, unsigned *ret_line, unsigned *ret_column)
 {
@@ -71,7 +71,7 @@ static struct str line_of(
     return (struct str){ text.ptr + start, end - start };
 }
 
-/* The line, and below it dots up to the place in question; wide ones below wide characters. */
+/* The line, and below it dots up to the position; wide dots below wide characters. */
 static void add_snippet(struct buf *b, struct str line, unsigned column)
 {
     buf_add_text(b, "\n | ");
@@ -177,7 +177,7 @@ static bool accept(struct parser *p, const char *text)
     return true;
 }
 
-/* The first error is reported, with its place; later ones follow from it. */
+/* Only the first error is reported, with its position; later ones follow from it. */
 static struct cel_node *give_up(struct parser *p, uint32_t offset, const char *text)
 {
     if (!p->failed && !p->source->issue_count)
@@ -353,7 +353,7 @@ static struct cel_node *call_or_macro(struct parser *p, uint32_t offset, struct 
     return n;
 }
 
-/* Types of messages are not known here: it only is read, for the checker to refuse it by name. */
+/* Message types are not supported: it is only parsed, so that the checker can refuse it by name. */
 static struct cel_node *parse_message(struct parser *p, const struct cel_node *name)
 {
     struct str text = name->name;
@@ -481,7 +481,7 @@ static bool is_qualified_name(const struct cel_node *n)
     return n->kind == CEL_NODE_IDENT && !n->is_message;
 }
 
-/* Every link of a chain nests the tree by one. */
+/* Each link of a chain adds one level to the tree. */
 static bool too_deep(struct parser *p, unsigned links)
 {
     if (!p->failed && p->depth + links > CEL_DEPTH_MAX)
@@ -574,7 +574,7 @@ static struct cel_node *parse_binary(struct parser *p, int level)
     return NULL;
 }
 
-/* `a && b && c` is one call with all of them. */
+/* `a && b && c` is one call with all operands. */
 static struct cel_node *parse_logic(struct parser *p, bool is_or)
 {
     struct nodes terms = { 0 };

@@ -57,8 +57,8 @@ static const char *path_key(struct arena *a, const char *path, const char *key)
 
 /* ---- the walk ---- */
 
-/* An old value that a new one is to be compared with, and what is known of the two. Without a
- * current one, the nearest ancestor decides whether something changed. */
+/* An old value to compare with a new one, and what is known about the two. Without a current value,
+ * the nearest ancestor decides whether something changed. */
 struct correlation {
     const struct correlation *parent;
     struct json schema, now, old;
@@ -87,8 +87,8 @@ static bool same_keys(struct json a, struct json b, struct json keys)
     return true;
 }
 
-/* An old list, to find the item with the same keys as a new one. Items mostly keep their places;
- * when one does not, all are put into an index. */
+/* An old list, to find the item with the same keys as a new one. Items usually keep their
+ * positions; if one does not, all are indexed. */
 struct old_list {
     struct arena *arena;
     struct json schema, keys, list;
@@ -130,7 +130,7 @@ static struct json find_indexed(struct old_list *l, struct json item)
     return json_none;
 }
 
-/* Absent if there is none, or the list is of another type. */
+/* Absent if there is none, or the list has another type. */
 static struct json old_item(struct old_list *l, struct json item, size_t hint)
 {
     if (!l->keys.count || !json_is(l->list, JSON_LIST) || !json_is(item, JSON_MAP))
@@ -145,7 +145,7 @@ static struct json schema_of_key(struct json schema, const char *key)
     return json_present(below) ? below : json_member(schema, "additionalProperties");
 }
 
-/* Equality that knows list types, but nothing of fields without a schema: those always differ. */
+/* Equality that respects list types. Fields without a schema always count as different. */
 static bool unchanged(struct arena *a, struct json schema, struct json now, struct json old)
 {
     if (now.type != old.type || now.count != old.count)
@@ -183,7 +183,7 @@ static bool is_unchanged(struct arena *a, const struct correlation *c)
     return *c->equal;
 }
 
-/* The correlation of a child, below a node that has one. */
+/* The correlation of a child, whose parent has one. */
 static struct correlation correlate(const struct correlation *parent, struct json schema,
     struct json now, struct json old, int *equal)
 {
@@ -204,7 +204,7 @@ static const char *type_value(const struct cel_rules *node, struct arena *a)
     return arena_printf(a, "\"%s\"", node->decl->type_text);
 }
 
-/* A value as it is in `Invalid value: …`; NULL for objects and arrays, which would be long. */
+/* A value in the format of `Invalid value: …`; NULL for objects and arrays, which would be long. */
 static const char *shown_value(struct arena *a, const struct cel_rules *node, struct json v)
 {
     bool is_container =
@@ -247,8 +247,8 @@ static const char *failed_evaluation(
     return arena_printf(a, "%s evaluating rule: %s", text, rule->label);
 }
 
-/* What messageExpression says; NULL if it says nothing that can be used. It may use up the
- * budget, which is a problem of its own. */
+/* The result of messageExpression; NULL if it is not usable. It may exhaust the budget, which is a
+ * problem of its own. */
 static const char *evaluated_message(struct walk *w, const struct cel_rule *rule,
     const struct cel_input *input, const char **ret_trouble)
 {

@@ -1,4 +1,4 @@
-/* Compiling the rules of a schema, and everything that the API server says about them when the
+/* Compiles the rules of a schema, and reports everything that the API server reports when the
  * CustomResourceDefinition is created. */
 
 #include <stdio.h>
@@ -19,17 +19,17 @@ struct compiler {
     struct arena *arena;
     const struct cel_rules_options *options;
     struct cel_problems *problems;
-    struct cel_problems cel_problems; /* behind those of fields */
+    struct cel_problems cel_problems; /* after those of fields */
     size_t field_problems;
     uint64_t total;
     struct expense expenses[MOST_EXPENSIVE];
 };
 
-/* Where a node is. */
+/* The position of a node. */
 struct place {
     const char *path;
-    uint64_t cardinality;       /* how many of it there can be; UNBOUNDED */
-    const char *uncorrelatable; /* the list above it whose items cannot be told apart; NULL: none */
+    uint64_t cardinality;       /* the maximum number of instances; UNBOUNDED */
+    const char *uncorrelatable; /* the list above it whose items have no identity; NULL: none */
 };
 
 static uint64_t times(uint64_t a, uint64_t b)
@@ -100,7 +100,7 @@ static bool read_field_path(struct arena *a, struct json schema, const char *tex
     return true;
 }
 
-/* ---- what is wrong with a rule's fields ---- */
+/* ---- errors in a rule's fields ---- */
 
 static bool has_line_end(const char *text)
 {
@@ -278,7 +278,7 @@ static void check_total(struct compiler *c)
 
 /* ---- one rule ---- */
 
-/* Go's JSON does not trust browsers. */
+/* Go's JSON encoder escapes HTML. */
 static const char *go_json(struct arena *a, struct json v)
 {
     cleanup(buf_done) struct buf b = BUF_INIT((size_t)16 << 20);
@@ -348,7 +348,7 @@ static uint64_t cardinality_of(const struct cel_rules *node, const struct place 
     return (uint64_t)(CEL_REQUEST_BYTES_MAX / (node->decl->bytes_min + 1));
 }
 
-/* Says what the compiled rule deserves to be told. */
+/* Adds the problems of a compiled rule. */
 static void judge(struct compiler *c, const struct cel_rules *node, const struct cel_rule *r,
     struct json rule, const struct place *at, const char *path)
 {
@@ -442,7 +442,7 @@ static void compile_properties(
         const struct cel_field *f = cel_decl_field(node->decl, m->key);
         bool has_rules = json_member(m->value, "x-kubernetes-validations").count > 0;
         if (!f || (!f->decl->type && f->name && !has_rules))
-            continue; /* what has no type is left out, unless somebody wants to rule it */
+            continue; /* a node without a type is left out, unless it has rules */
         struct place there = below(c, schema, at, arena_printf(c->arena, "properties[%s]", m->key));
         const struct cel_rules *child = compile_node(c, m->value, f->decl, &there);
         if (child)
@@ -497,7 +497,7 @@ static void compile_own(struct compiler *c, struct cel_rules *node, struct json 
             &list[node->rule_count]);
 }
 
-/* NULL if there is no rule there or below. */
+/* NULL if there are no rules at or below this node. */
 static const struct cel_rules *compile_node(
     struct compiler *c, struct json schema, const struct cel_decl *d, const struct place *at)
 {

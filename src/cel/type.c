@@ -61,7 +61,7 @@ static bool is_dyn_or_error(const struct cel_type *t)
     return t->kind == CEL_DYN || t->kind == CEL_ERROR;
 }
 
-/* Those that may be null: whatever means an object, and times. */
+/* Types that may be null: all object types, and times. */
 static bool is_nullable(const struct cel_type *t)
 {
     return t->kind == CEL_NULL || t->kind == CEL_OBJECT || t->kind == CEL_OPTIONAL ||
@@ -108,7 +108,7 @@ static bool occurs(
 
 static bool fits(struct cel_types *ts, const struct cel_type *a, const struct cel_type *b);
 
-/* Whether a parameter is, or can be, this type. *ret_bound tells if it was bound before. */
+/* Whether a parameter is, or can become, this type. *ret_bound: it was bound before. */
 static bool fits_param(
     struct cel_types *ts, const struct cel_type *t, const struct cel_type *param, bool *ret_bound)
 {
@@ -202,7 +202,7 @@ const struct cel_type *cel_type_resolve(
     return cel_type_new(ts->arena, t->kind, first, second);
 }
 
-/* Objects are named by their way from self. */
+/* Objects are named by their path from self. */
 static const char *object_name(const struct cel_types *ts, const struct cel_decl *d)
 {
     if (d == ts->self || !d->parent)

@@ -150,8 +150,8 @@ static int sign_of(double a, double b)
     return a < b ? -1 : a > b;
 }
 
-/* Integers and doubles by their mathematical values, as Go's cel does it: a double beyond the range
- * of an integer is beyond every integer. NaN must have been sorted out. */
+/* Compares integers and doubles by their mathematical values, as cel-go does: a double beyond the
+ * range of integers is beyond every integer. The caller must handle NaN. */
 static int compare_double_int(double d, int64_t i)
 {
     if (d < -0x1p63)
@@ -253,7 +253,7 @@ static struct cel_value equal_maps(struct cel_eval *e, struct cel_value a, struc
         if (!cel_is_true(same))
             return same;
     }
-    /* Members that no schema knows can only be compared as JSON. */
+    /* Members without a schema can only be compared as JSON. */
     if (!a.map->entries && a.map->decl && !b.map->entries)
         json_each_member (m, a.map->json) {
             struct json there = json_member(b.map->json, m->key);
@@ -273,7 +273,7 @@ static struct cel_value equal_optionals(struct cel_eval *e, struct cel_value a, 
 
 static bool same_type(const struct cel_type *a, const struct cel_type *b)
 {
-    /* At run time a type is known by its name alone. */
+    /* At run time a type is identified by its name alone. */
     return text_eq(cel_kind_name(a->kind), cel_kind_name(b->kind));
 }
 

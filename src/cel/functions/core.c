@@ -1,4 +1,4 @@
-/* Sizes, conversions, and what the language itself knows of strings. */
+/* Sizes, conversions, and the string functions of the language itself. */
 
 #include <errno.h>
 #include <math.h>
@@ -58,7 +58,7 @@ CEL_IMPLEMENT(to_bytes)
     return cel_bytes(args[0].text);
 }
 
-/* As strconv.ParseFloat takes it: no blanks around it, and hexadecimal only with an exponent. */
+/* Like strconv.ParseFloat: no spaces around it, and hexadecimal only with an exponent. */
 static bool parse_double(struct arena *a, struct str s, double *ret)
 {
     const char *text = str_dup(a, s);
@@ -85,7 +85,7 @@ CEL_IMPLEMENT(to_double)
     return parse_double(e->arena, args[0].text, &d) ? cel_double(d) : cannot_convert(e, args[0], f);
 }
 
-/* Digits with a sign, as strconv.ParseInt has it. */
+/* Digits with a sign, like strconv.ParseInt. */
 static bool parse_int(struct str s, int64_t *ret)
 {
     if (s.len && *s.ptr == '+') {
@@ -137,7 +137,7 @@ CEL_IMPLEMENT(to_uint)
 CEL_IMPLEMENT(to_duration)
 {
     int64_t ns;
-    if (args[0].kind == CEL_INT) /* declared, and not done */
+    if (args[0].kind == CEL_INT) /* declared, but not implemented */
         return cannot_convert(e, args[0], f);
     return time_duration_parse(str_dup(e->arena, args[0].text), &ns)
                ? cel_duration(ns)
@@ -221,7 +221,7 @@ CEL_IMPLEMENT(string_ends_with)
     return cel_bool(part.len <= s.len && has_at(s, part, s.len - part.len));
 }
 
-/* A pattern that is in the expression was compiled with it. */
+/* A literal pattern was compiled with the expression. */
 static const char *regex_of(struct cel_eval *e, struct str pattern, const struct cel_regex **ret)
 {
     for (const struct cel_known_regex *k = e->regexes; k; k = k->next)
@@ -261,7 +261,7 @@ CEL_IMPLEMENT(string_find)
     return cel_string((struct str){ args[0].text.ptr + m.start, m.end - m.start });
 }
 
-/* All that do not overlap; an empty one is not counted right behind another. */
+/* All non-overlapping matches. An empty one directly after another is not counted. */
 CEL_IMPLEMENT(string_find_all)
 {
     const struct cel_regex *re;
@@ -280,7 +280,7 @@ CEL_IMPLEMENT(string_find_all)
                 e->arena, list, cel_string((struct str){ s.ptr + m.start, m.end - m.start }));
         last = m.end;
         at = m.end;
-        if (empty) { /* go on behind the next character */
+        if (empty) { /* continue after the next character */
             uint32_t c;
             size_t step = utf8_first((struct str){ s.ptr + at, s.len - at }, &c);
             at += step ? step : 1;
@@ -290,7 +290,7 @@ CEL_IMPLEMENT(string_find_all)
 }
 
 const struct cel_function cel_lib_core[] = {
-    /* The first that fits tells what a value of unknown type is. */
+    /* The first that fits determines the type of a value of unknown type. */
     { "size", "(bytes) int", size_of, CEL_COST_ONE },
     { "size", "bytes.() int", size_of, CEL_COST_ONE },
     { "size", "(list(A)) int", size_of, CEL_COST_ONE },

@@ -9,7 +9,7 @@
 
 /* ---- quantities ---- */
 
-/* The server's words, which depend on what is wrong only a little. */
+/* The server's message, which depends only a little on the error. */
 static const char *quantity_trouble(struct str s)
 {
     size_t at = 0, digits;
@@ -31,14 +31,14 @@ static const char *quantity_trouble(struct str s)
 
 static bool parse_quantity(struct str text, struct quantity *ret)
 {
-    /* Blanks around it do not count elsewhere; here they do. */
+    /* Spaces around it are ignored elsewhere, but not here. */
     return str_trim(text).len == text.len && quantity_parse(text, ret, NULL);
 }
 
-/* A quantity, and in which of two forms the server keeps it: only what it keeps as an int64 times a
- * power of ten can be an integer for it. So 1.5Gi is none. */
+/* A quantity, and the server's internal form of it: for the server, only an int64 times a power of
+ * ten can be an integer. So 1.5Gi is not one. */
 struct amount {
-    struct quantity exact; /* first: what cel_value points to */
+    struct quantity exact; /* must be first: cel_value points to it */
     bool is_small;
     int64_t value;
     int32_t scale;
@@ -75,7 +75,7 @@ static struct str without(struct str s, size_t n)
     return (struct str){ s.ptr + n, s.len - n };
 }
 
-/* The power of ten or, of binary ones, of two that a suffix means. */
+/* The exponent of a suffix, to the base of ten or, for binary ones, two. */
 static int32_t suffix_exponent(enum quantity_format format, struct str suffix)
 {
     static const char decimal[] = "num kMGTPE", binary[] = "KMGTPE";
@@ -91,7 +91,7 @@ static int32_t suffix_exponent(enum quantity_format format, struct str suffix)
                                                                                 : -1000;
 }
 
-/* Fills in the form of a quantity as it was written. */
+/* Sets the form of a quantity as written. */
 static void read_form(struct str text, struct amount *m)
 {
     bool negative = *text.ptr == '-';
@@ -138,7 +138,7 @@ CEL_IMPLEMENT(is_quantity)
     return cel_bool(parse_quantity(args[0].text, &q));
 }
 
-/* Times a power of ten; false if that does not fit. */
+/* Multiplies by a power of ten; false if the result does not fit. */
 static bool scale_up(int64_t *value, int32_t scale)
 {
     for (; scale > 0 && *value; scale--)
@@ -147,7 +147,7 @@ static bool scale_up(int64_t *value, int32_t scale)
     return true;
 }
 
-/* The whole number that it is, if it is one and fits. */
+/* The value as an integer, if it is one and fits. */
 static bool as_integer(const struct amount *m, int64_t *ret)
 {
     *ret = m->value;
@@ -178,12 +178,12 @@ CEL_IMPLEMENT(quantity_as_float)
 {
     const struct quantity *q = args[0].quantity;
     (void)e;
-    /* Dividing by a whole power of ten is exact where multiplying by its inverse is not. */
+    /* Dividing by an integer power of ten is exact; multiplying by its inverse is not. */
     return cel_double(q->exponent < 0 ? (double)q->value / pow(10, -q->exponent)
                                       : (double)q->value * pow(10, q->exponent));
 }
 
-/* Brings two numbers to the smaller exponent. False if that takes too many digits. */
+/* Converts two numbers to the smaller exponent. False if that takes too many digits. */
 static bool align(struct quantity *a, struct quantity *b)
 {
     for (struct quantity *high = a->exponent > b->exponent ? a : b, *low = high == a ? b : a;
@@ -217,7 +217,7 @@ CEL_IMPLEMENT(quantity_add)
         other = *amount_of(args[1]);
     if (text_eq(f->name, "sub")) {
         other.exact.value = -other.exact.value;
-        other.value = other.value == INT64_MIN ? INT64_MIN : -other.value; /* as Go has it */
+        other.value = other.value == INT64_MIN ? INT64_MIN : -other.value; /* the same as in Go */
     }
     add_form(&sum, other);
     struct quantity a = sum.exact, b = other.exact;
@@ -328,7 +328,7 @@ static const char *parse_semver(struct arena *a, struct str s, struct cel_semver
     return trouble || !build.ptr ? trouble : check_build(a, build);
 }
 
-/* What people write: a v in front, zeros in front of numbers, numbers left out. */
+/* Common spellings: a leading v, leading zeros, missing numbers. */
 static const char *normalize(struct arena *a, struct str s, struct str *ret)
 {
     struct str parts[3] = { { 0 } };
@@ -381,7 +381,7 @@ CEL_IMPLEMENT(is_semver)
     return cel_bool(!read_semver(e->arena, args, n, &v));
 }
 
-/* semver.org 11: numbers are less than words, and among themselves compared as numbers. */
+/* semver.org 11: numbers are less than words, and compare numerically among themselves. */
 static int compare_pre_part(struct str a, struct str b)
 {
     bool number_a = only(a, true), number_b = only(b, true);
@@ -418,7 +418,7 @@ CEL_IMPLEMENT(semver_number)
     return cel_int((int64_t)args[0].semver->number[which]);
 }
 
-/* ---- comparing either ---- */
+/* ---- comparison of both ---- */
 
 static int compare(struct cel_value a, struct cel_value b)
 {
@@ -471,7 +471,7 @@ static const char *check_name(struct arena *a, const char *text, const struct ce
     return name_check((enum name_kind)f->arg, text, &err) ? NULL : arena_strdup(a, err.text);
 }
 
-/* A prefix of a name may end with a dash, which means what is still to come. */
+/* The prefix of a name may end with a dash, because more will follow. */
 static const char *check_prefix(struct arena *a, const char *text, const struct cel_format *f)
 {
     size_t length = strlen(text);

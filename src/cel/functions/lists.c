@@ -1,4 +1,4 @@
-/* Lists and sets: Kubernetes' own functions and cel-go's extensions. */
+/* List and set functions of Kubernetes and of cel-go's extensions. */
 
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ CEL_IMPLEMENT(is_sorted)
 
 CEL_IMPLEMENT(sum)
 {
-    /* The result's type is behind the signature's last blank; of an empty list it is 0. */
+    /* The result's type follows the last space of the signature; the sum of an empty list is 0. */
     const char *type = strrchr(f->signature, ' ') + 1;
     struct cel_value total = *type == 'i'     ? cel_int(0)
                              : *type == 'u'   ? cel_uint(0)
@@ -101,7 +101,7 @@ CEL_IMPLEMENT(flatten)
     return flatten_into(e, cel_list_new(e->arena, NULL, 0), args[0], depth);
 }
 
-/* The estimate knows no bound for it, so the cost has to be paid before. */
+/* The estimate has no bound for it, so the cost is paid in advance. */
 CEL_IMPLEMENT(range)
 {
     struct cel_value list = cel_list_new(e->arena, NULL, 0);
@@ -123,7 +123,7 @@ CEL_IMPLEMENT(reverse)
     return list;
 }
 
-/* Costs the square of its size: paid before it is done. */
+/* Costs the square of its size, which is paid in advance. */
 static bool can_afford_square(struct cel_eval *e, struct cel_value list)
 {
     uint64_t size = list.list->count;
@@ -226,7 +226,7 @@ CEL_IMPLEMENT(sets_intersects)
     return cel_bool(false);
 }
 
-/* ---- maps that macros build ---- */
+/* ---- maps built by macros ---- */
 
 static struct cel_value insert(
     struct cel_eval *e, struct cel_value map, struct cel_value key, struct cel_value value)

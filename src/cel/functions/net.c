@@ -1,4 +1,4 @@
-/* IP addresses and networks, as Go's netip reads and writes them. */
+/* IP addresses and networks, in the format of Go's netip. */
 
 #include <arpa/inet.h>
 
@@ -14,7 +14,7 @@ uint64_t cel_ip_size(const struct cel_ip *ip)
 
 static const char *text_of_v6(struct arena *a, const uint8_t *bytes)
 {
-    int from = -1, length = 1; /* the longest run of zeros, of at least two */
+    int from = -1, length = 1; /* the longest run of zeros, at least two */
     for (int i = 0, run; i < 8; i += run ? run : 1) {
         for (run = 0; i + run < 8 && !bytes[(i + run) * 2] && !bytes[(i + run) * 2 + 1];)
             run++;
@@ -45,7 +45,7 @@ const char *cel_ip_text(struct arena *a, const struct cel_ip *ip)
     return ip->prefix < 0 ? text : arena_printf(a, "%s/%d", text, ip->prefix);
 }
 
-/* ---- parsing: NULL, or what is wrong ---- */
+/* ---- parsing: NULL, or the error ---- */
 
 static const char *parse_v4(const char *text, uint8_t *ret)
 {
@@ -186,7 +186,7 @@ static bool has_prefix(const struct cel_ip *ip, const struct cel_ip *network)
     return true;
 }
 
-/* Whether an address is in one of two networks, of IPv4 or of IPv6. */
+/* Whether an address is in one of two networks, one of IPv4 and one of IPv6. */
 struct networks {
     struct cel_ip v4, v6;
 };
@@ -247,7 +247,7 @@ CEL_IMPLEMENT(contains_ip)
     struct cel_ip ip;
     if (args[1].kind == CEL_IP)
         return cel_bool(has_prefix(args[1].ip, args[0].ip));
-    /* What is wrong with the text is not told, as by the server. */
+    /* Like the server, does not report what is wrong with the text. */
     return parse_address(e->arena, args[1].text, &ip) ? cel_no_overload(e)
                                                       : cel_bool(has_prefix(&ip, args[0].ip));
 }

@@ -1,5 +1,5 @@
-/* Arithmetic, comparisons, membership. Some operators have evaluations of their own (eval.c): their
- * rows are for the checker. */
+/* Arithmetic, comparisons, membership. Some operators are evaluated in eval.c: their rows are only
+ * for the checker. */
 
 #include <math.h>
 
@@ -22,7 +22,7 @@ static struct cel_value duration_or_overflow(struct cel_eval *e, bool overflowed
 
 #define NS_PER_S ((int64_t)1000000000)
 
-/* A time and a duration, or with sign -1 the difference of the two. */
+/* The sum of a time and a duration, or with sign -1 their difference. */
 static struct cel_value shift_time(
     struct cel_eval *e, struct cel_instant t, int64_t ns, int64_t sign)
 {
@@ -204,7 +204,7 @@ static bool is_nan(struct cel_value v)
     return v.kind == CEL_DOUBLE && isnan(v.real);
 }
 
-/* Which of <, <=, >=, > it is, its name tells. */
+/* Its name shows whether it is <, <=, >= or >. */
 CEL_IMPLEMENT(op_order)
 {
     int order;
@@ -252,7 +252,7 @@ CEL_IMPLEMENT(op_in)
         name, "(duration, duration) bool", op_order, CEL_COST_ONE                                  \
     }
 
-/* In cel-go's order: the first that fits decides what is not known of a type. */
+/* In cel-go's order: the first that fits determines an unknown type. */
 const struct cel_function cel_lib_operators[] = {
     { "_+_", "(bytes, bytes) bytes", op_add, CEL_COST_ADD_TEXT },
     { "_+_", "(double, double) double", op_add, CEL_COST_ONE },

@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include "cel/lib.h"
 
-/* Where a character begins; the length in bytes if there are not so many. */
+/* The byte offset of a character; the length in bytes if there are fewer characters. */
 static size_t byte_of(struct str s, int64_t character)
 {
     size_t at = 0;
@@ -108,8 +108,7 @@ CEL_IMPLEMENT(upper_ascii)
     return shift_case(e, args[0].text, 'a', 'z');
 }
 
-/* The next place to cut: at the separator, or behind one character if that is empty. False at the
- * end. */
+/* The next split: at the separator, or after one character if that is empty. False at the end. */
 static bool next_cut(struct str rest, struct str separator, size_t *ret)
 {
     if (separator.len == 0) {
@@ -128,7 +127,7 @@ CEL_IMPLEMENT(replace)
     cleanup(buf_done) struct buf b = BUF_INIT(CEL_TEXT_BYTES_MAX);
     if (str_eq(old, fresh) || most == 0)
         return args[0];
-    if (old.len == 0 && most != 0) { /* before every character, and at the end */
+    if (old.len == 0 && most != 0) { /* before each character, and at the end */
         buf_add(&b, fresh.ptr, fresh.len);
         done++;
     }
@@ -180,7 +179,7 @@ CEL_IMPLEMENT(join)
     return cel_string_of_buf(e, &b);
 }
 
-/* unicode.IsSpace of Go. */
+/* Like Go's unicode.IsSpace. */
 static bool is_space(uint32_t c)
 {
     return (c >= 9 && c <= 13) || c == ' ' || c == 0x85 || c == 0xa0 || c == 0x1680 ||

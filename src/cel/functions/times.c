@@ -1,5 +1,5 @@
-/* Times and durations. Zones are UTC and fixed offsets ("+02:00"); a name of the tz database, which
- * is in files, is not known here. */
+/* Times and durations. Zones are UTC and fixed offsets ("+02:00"); names of the tz database, which
+ * needs files, are not supported. */
 
 #include <stdio.h>
 #include <time.h>
@@ -45,7 +45,7 @@ const char *cel_time_text(struct arena *a, struct cel_instant t)
         fraction);
 }
 
-/* base/time.h reads all but what is finer than a microsecond. */
+/* base/time.h reads everything except fractions of a microsecond. */
 bool cel_time_parse(struct str text, struct cel_instant *ret)
 {
     char copy[80];
@@ -74,10 +74,10 @@ bool cel_date_parse(struct str text, struct cel_instant *ret)
     return cel_time_parse(str_of(whole), ret);
 }
 
-/* ---- durations as OpenAPI takes them ---- */
+/* ---- durations as OpenAPI accepts them ---- */
 
 static const struct {
-    const char *names; /* separated by blanks */
+    const char *names; /* separated by spaces */
     int64_t ns;
 } units[] = {
     { "ns nano nanos nanosecond nanoseconds", 1 },

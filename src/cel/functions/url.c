@@ -1,4 +1,5 @@
-/* URLs, as Go's net/url reads them: more lenient than base/url.h, and with its messages. */
+/* URLs, parsed and printed like Go's net/url: more lenient than base/url.h, and with Go's
+ * messages. */
 
 #include "base/buf.h"
 #include "base/url.h"
@@ -14,7 +15,7 @@ static bool is_alnum(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* The first escape that is none; NULL if all are well. */
+/* The first invalid escape; NULL if all are valid. */
 static const char *bad_escape(struct arena *a, const char *text)
 {
     for (const char *at = strchr(text, '%'); at; at = strchr(at + 1, '%'))
@@ -125,7 +126,7 @@ const char *cel_url_parse(struct arena *a, struct str s, struct cel_url *ret)
         trouble = parse_parts(a, arena_strdup(a, text), ret);
     if (trouble)
         return arena_printf(a, "parse %s: %s", cel_show_quoted(a, s), trouble);
-    /* Without the fragment, which is no part of what was asked so far. */
+    /* Without the fragment, which is not part of a request URI. */
     ret->text = arena_strdup(a, text);
     char *fragment = strchr(text, '#');
     if (fragment) {
@@ -185,7 +186,7 @@ CEL_IMPLEMENT(get_port)
     return cel_text(port ? port + 1 : "");
 }
 
-/* As it was written, if that needs no escapes; else what it means, escaped. */
+/* As written if it needs no escapes; otherwise decoded and escaped again. */
 CEL_IMPLEMENT(get_escaped_path)
 {
     const char *path = args[0].url->path, *plain = path;

@@ -1,6 +1,6 @@
-/* Threads walk the text together: each is at an instruction that takes a character, all at the
- * same place. A list of them is in order of preference and has no instruction twice, so a step
- * costs at most one visit of every instruction. */
+/* Threads walk the text together: each is at an instruction that consumes a character, and all are
+ * at the same position. A list of threads is in order of preference and contains no instruction
+ * twice, so a step visits each instruction at most once. */
 
 #include "base/utf8.h"
 #include "cel/regex/program.h"
@@ -9,9 +9,9 @@ struct cel_regex_threads {
     uint32_t count;
     struct thread {
         uint32_t at;  /* an instruction */
-        size_t start; /* where its match began */
+        size_t start; /* where its match starts */
     } * list;
-    uint32_t *place; /* of an instruction in the list, if that says so too */
+    uint32_t *place; /* index of an instruction in the list, valid if the list agrees */
     uint32_t *stack;
 };
 
@@ -48,7 +48,7 @@ static bool holds(const struct search *s, enum cel_regex_assert assert)
     }
 }
 
-/* Follows an instruction to those that take a character, or match. */
+/* Follows an instruction to those that consume a character, or match. */
 static void add_thread(
     struct search *s, struct cel_regex_threads *ts, uint32_t instruction, size_t start)
 {
@@ -100,7 +100,7 @@ static uint32_t character_before(struct str text, size_t at)
     return at ? 0xfffd : NO_CHARACTER;
 }
 
-/* Moves every thread over a character. A match ends those that it is preferred to. */
+/* Moves every thread over a character. A match ends all threads of lower preference. */
 static bool step(struct search *s, struct cel_regex_threads *now, struct cel_regex_threads *next,
     struct search *after, struct cel_regex_match *ret)
 {

@@ -1,4 +1,4 @@
-/* Reading a pattern into a tree, and writing the tree as a program. */
+/* Parses a pattern into a tree, and compiles the tree to a program. */
 
 #include "cel/regex/regex.h"
 
@@ -19,7 +19,7 @@ struct tree {
     struct tree *left, *right;
     struct cel_set set;
     enum cel_regex_assert assert;
-    int min, max; /* max -1: no end */
+    int min, max; /* max -1: unlimited */
     bool lazy;
 };
 
@@ -134,7 +134,7 @@ static bool read_escape(struct reader *r, size_t start, uint32_t *ret)
     return true;
 }
 
-/* \d, \pL, \p{Greek}, \P{^L}: true if there is one; what it means goes into the set. */
+/* \d, \pL, \p{Greek}, \P{^L}: true if there is one; adds its characters to the set. */
 static bool read_class_escape(struct reader *r, struct cel_set *set)
 {
     size_t start = r->at;
@@ -243,7 +243,7 @@ static struct tree *read_class(struct reader *r)
     return t;
 }
 
-/* ---- what one can repeat ---- */
+/* ---- operands of repetition ---- */
 
 static struct tree *one_character(struct reader *r, uint32_t c)
 {
@@ -287,7 +287,7 @@ static struct tree *read_backslash(struct reader *r)
     return read_escape(r, start, &c) ? one_character(r, c) : NULL;
 }
 
-/* \Q…\E: everything between is itself. */
+/* \Q…\E: everything in between is literal. */
 static struct tree *read_literal_run(struct reader *r)
 {
     struct tree *first = tree_new(r, EMPTY, NULL, NULL), **last = &first;
@@ -363,7 +363,7 @@ static struct tree *read_group(struct reader *r)
     } else if (accept(r, "?") && !read_flags(r, open, &is_group)) {
         return NULL;
     }
-    if (!is_group) /* flags for what follows */
+    if (!is_group) /* flags for the rest */
         return tree_new(r, EMPTY, NULL, NULL);
     r->depth++;
     struct tree *t = read_alternatives(r);
@@ -418,7 +418,7 @@ static bool read_count(struct reader *r, int *ret)
     return r->at > from && !(r->at - from > 1 && r->pattern.ptr[from] == '0');
 }
 
-/* {n}, {n,}, {n,m}; anything else is itself. */
+/* {n}, {n,}, {n,m}; anything else is literal. */
 static bool read_braces(struct reader *r, int *min, int *max)
 {
     size_t start = r->at++;
@@ -486,7 +486,7 @@ static struct tree *read_sequence(struct reader *r)
         struct tree *t = read_repeated(r);
         if (!t)
             return NULL;
-        /* Linked to the right, which write_tree() walks without recursion. */
+        /* Linked to the right, so that write_tree() can walk it without recursion. */
         *last = tree_new(r, SEQUENCE, t, tree_new(r, EMPTY, NULL, NULL));
         last = &(*last)->right;
     }
@@ -535,7 +535,7 @@ static uint32_t emit(struct writer *w, struct cel_regex_instruction i)
 
 static void write_tree(struct writer *w, const struct tree *t);
 
-/* A choice between what comes next and a place that is not known yet; returns its number. */
+/* A choice between the next instruction and a target that is not known yet; returns its number. */
 static uint32_t emit_split(struct writer *w, bool lazy)
 {
     uint32_t at = emit(w, (struct cel_regex_instruction){ .op = CEL_REGEX_SPLIT });

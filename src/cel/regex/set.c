@@ -1,7 +1,7 @@
 #include "cel/regex/program.h"
 #include "cel/regex/unicode.h"
 
-/* Adds a range and keeps the others sorted and apart. */
+/* Adds a range; the ranges stay sorted and disjoint. */
 void cel_set_add(struct arena *a, struct cel_set *s, uint32_t first, uint32_t last)
 {
     size_t at = 0, end;
@@ -21,7 +21,7 @@ void cel_set_add(struct arena *a, struct cel_set *s, uint32_t first, uint32_t la
         s->ranges = ranges;
         s->size = size;
     }
-    /* One place for the ranges at…end, which are none if it touches none. */
+    /* Replaces the ranges at…end by one; there are none if it touches none. */
     memmove(s->ranges + at + 1, s->ranges + end, (s->count - end) * sizeof(*s->ranges));
     s->count = s->count - (end - at) + 1;
     s->ranges[at] = (struct cel_range){ first, last };
@@ -56,7 +56,7 @@ static void fold_letters(
         cel_set_add(a, s, from ^ 0x20, to ^ 0x20);
 }
 
-/* ASCII, and the two signs that fold into it: K of Kelvin and long s. */
+/* ASCII, and the two characters that fold into it: the Kelvin sign and the long s. */
 void cel_set_fold(struct arena *a, struct cel_set *s)
 {
     static const uint32_t odd[][2] = { { 'k', 0x212a }, { 's', 0x17f } };
@@ -159,7 +159,8 @@ bool cel_set_add_posix(struct arena *a, struct cel_set *s, struct str name)
     return false;
 }
 
-/* Of the run at *run, which becomes the next. Its digits are in lower case, categories are not. */
+/* Of the run at *run, which moves to the next one. Its digits are in lower case, categories are
+ * not. */
 static uint32_t read_count(const char **run)
 {
     uint32_t count = 0;
