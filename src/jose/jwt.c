@@ -63,7 +63,7 @@ bool jwt_knows(const struct jwt *t)
     return jose_algorithm(t->algorithm) != NULL;
 }
 
-/* ---- proving ---- */
+/* ---- verifying ---- */
 
 static bool fits(const struct jwk *k, const struct jose_algorithm *alg)
 {
@@ -74,7 +74,7 @@ static bool fits(const struct jwk *k, const struct jose_algorithm *alg)
            (!k->algorithm || text_eq(k->algorithm, alg->name));
 }
 
-/* JOSE has r and s side by side, OpenSSL wants them in DER. Freed by OPENSSL_free(). */
+/* JOSE concatenates r and s, but OpenSSL needs DER. Free with OPENSSL_free(). */
 static unsigned char *to_der(const struct jose_algorithm *alg, struct str raw, int *ret_bytes)
 {
     unsigned char *der = NULL;
@@ -163,7 +163,7 @@ bool jwt_time(struct json claims, const char *name, int64_t *ret_s)
         return true;
     }
     *ret_s = v.integer;
-    /* Far away dates stay far away when they become milliseconds. */
+    /* Limits times so that they do not overflow as milliseconds. */
     return json_is(v, JSON_INT) && v.integer > -(int64_t)1e15 && v.integer < (int64_t)1e15;
 }
 
