@@ -1,4 +1,4 @@
-/* The algorithm behind apply and update: compare, find conflicts, prune, hand ownership over. */
+/* The algorithm of apply and update: compare, find conflicts, prune, transfer ownership. */
 
 #include "merge/apply.h"
 
@@ -17,7 +17,7 @@ struct run {
 
 /* ---- versions ---- */
 
-/* NULL: this version is no more. */
+/* NULL: this version no longer exists. */
 static const struct schema *schema_at(const struct run *run, const char *api_version)
 {
     const struct apply_request *r = run->request;
@@ -26,8 +26,8 @@ static const struct schema *schema_at(const struct run *run, const char *api_ver
     return r->versions ? r->versions->schema_of(r->versions->ctx, api_version) : NULL;
 }
 
-/* An object in a version whose schema is s. Conversion of custom objects changes no field, so it
- * may have some that this version does not know. */
+/* An object in the version with schema s. Conversion of custom objects changes no field, so it may
+ * contain fields that this version does not know. */
 static bool object_at(const struct run *run, const struct schema *s, struct json object,
     const char *api_version, struct json *ret, struct error *err)
 {
@@ -69,7 +69,8 @@ static bool compare_at(const struct run *run, const struct schema *s, struct jso
     return true;
 }
 
-/* Sets that were stored before a schema changed; entries of versions that are no more go. */
+/* Updates sets that were stored before a schema change; drops entries of versions that no longer
+ * exist. */
 static bool reconcile_sets(struct run *run, struct json live, struct error *err)
 {
     for (size_t i = run->managers.count; i-- > 0;) {
@@ -92,7 +93,7 @@ static bool reconcile_sets(struct run *run, struct json live, struct error *err)
     return true;
 }
 
-/* ---- handing over ---- */
+/* ---- transfer of ownership ---- */
 
 struct conflict_list {
     struct apply_conflict *items;
@@ -122,8 +123,9 @@ static int compare_identities(const void *left, const void *right)
     return managers_compare_identity(left, right);
 }
 
-/* What changed between two objects leaves the sets of all managers but self (NULL: of all). With a
- * list, fields that others own and that changed are put into it instead, and nothing moves. */
+/* Removes fields that changed between two objects from the sets of all managers but self (NULL: of
+ * all). With a list, changed fields that others own are added to it instead, and no ownership
+ * changes. */
 static bool hand_over(struct run *run, struct json before, struct json after,
     const struct managers_entry *self, struct conflict_list *conflicts, struct error *err)
 {
@@ -154,7 +156,7 @@ static bool hand_over(struct run *run, struct json before, struct json after,
 
 /* ---- pruning ---- */
 
-/* Members and the declared fields above them. */
+/* Members, and the declared fields above them. */
 static const struct fieldset *fields_of(
     const struct run *run, const struct schema *s, struct json object)
 {
@@ -170,7 +172,7 @@ static const struct fieldset *owned_at(const struct run *run, const char *api_ve
     return all;
 }
 
-/* Pruned, with what somebody owns at this version put back. */
+/* The pruned object, with fields restored that any manager owns at this version. */
 static bool add_back_owned(const struct run *run, struct json merged, struct json *pruned,
     const char *api_version, struct error *err)
 {
@@ -188,7 +190,7 @@ static bool add_back_owned(const struct run *run, struct json merged, struct jso
     return true;
 }
 
-/* The same for all versions, last's first. */
+/* The same for all versions, beginning with last's. */
 static bool add_back_all(const struct run *run, struct json all, struct json *pruned,
     const struct managers_entry *last, struct error *err)
 {
@@ -205,7 +207,7 @@ static bool add_back_all(const struct run *run, struct json all, struct json *pr
     return true;
 }
 
-/* Removes what the manager applied last time and nothing owns now. */
+/* Removes fields that the manager applied last time and that now have no owner. */
 static bool prune(const struct run *run, struct json *object, const struct managers_entry *last,
     struct error *err)
 {
@@ -221,8 +223,8 @@ static bool prune(const struct run *run, struct json *object, const struct manag
     struct json pruned = typed_remove(a, s, all, was);
     if (!add_back_all(run, all, &pruned, last, err))
         return fail_in(err, "failed add back owned items");
-    /* Only what the manager had may go: items inside a removed parent that were never its own
-     * come back. */
+    /* Only fields that the manager owned may be removed: items inside a removed parent that it
+     * never owned are restored. */
     if (!object_at(run, s, pruned, last->api_version, &pruned, err))
         return fail_in(err, "failed add back dangling items");
     const struct fieldset *gone =
@@ -238,7 +240,7 @@ static const char *manager_name(const struct apply_request *r)
     return text_empty(r->manager) ? "unknown" : r->manager;
 }
 
-/* The writer gets what changed; fields that are gone leave everybody. */
+/* The writer gets the changed fields; all managers lose the removed ones. */
 static bool track_update(
     struct run *run, const char *manager, struct json before, struct json after, struct error *err)
 {
@@ -275,8 +277,8 @@ static struct json with_owners(struct arena *a, struct json object, const struct
     return json_with(a, object, "metadata.managedFields", managers_encode(m));
 }
 
-/* Clients that know nothing of managedFields shall not delete them; those who send an empty list
- * mean it. A subresource never changes them. */
+/* A client that ignores managedFields must not delete them; one that sends an empty list does so on
+ * purpose. A subresource never changes them. */
 static void decode_live_or_new(
     struct run *run, struct json live, struct json object, bool subresource)
 {
@@ -299,7 +301,7 @@ bool apply_update(struct arena *a, const struct apply_request *r, struct json li
     struct run run = { .arena = a, .request = r };
     decode_live_or_new(&run, live, object, !text_empty(r->subresource));
     *ret = json_with(a, object, "metadata.managedFields", json_none);
-    /* An object without owners stays without until the first apply. */
+    /* An object without owners stays without them until the first apply. */
     if (!run.managers.count && json_present(json_get(live, "metadata.uid")))
         return true;
     struct json before = live;
@@ -353,7 +355,7 @@ static bool check_config(const struct apply_request *r, struct json config, stru
            fail_in(err, "failed to create typed patch object");
 }
 
-/* Objects that nothing tracked until now: everything belongs to the managers before. */
+/* For an object that was not tracked yet: the manager before-first-apply gets all fields. */
 static bool track_first(struct run *run, struct json live, struct error *err)
 {
     const struct apply_request *r = run->request;
@@ -429,7 +431,7 @@ static bool apply_once(struct arena *a, const struct apply_request *r, struct js
     return reconcile_sets(&run, live, err) && apply_merged(&run, live, config, ret, err);
 }
 
-/* ---- kubectl, which may have applied the object from its own side before ---- */
+/* ---- kubectl, which may have applied the object on the client side before ---- */
 
 #define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -438,8 +440,8 @@ static const char *last_applied(struct json object)
     return json_text(json_member(json_get(object, "metadata.annotations"), LAST_APPLIED));
 }
 
-/* Fields that kubectl applied from its own side and that are still as it left them: a caller that
- * owns them, they are its own. Empty if there is no telling. */
+/* Fields that kubectl applied on the client side and that have not changed since. They count as
+ * owned by the caller. Empty if that is unknown. */
 static const struct fieldset *applied_before(
     struct arena *a, const struct apply_request *r, struct json live)
 {
@@ -459,7 +461,7 @@ static const struct fieldset *applied_before(
     return fieldset_difference(a, set, c.removed);
 }
 
-/* Conflicts over those fields are none. */
+/* Drops conflicts over those fields. */
 static bool settle_conflicts(struct arena *a, const struct apply_request *r, struct json live,
     struct json config, struct apply_result *ret, struct error *err)
 {
@@ -476,7 +478,7 @@ static bool settle_conflicts(struct arena *a, const struct apply_request *r, str
     return apply_once(a, &forced, live, config, ret, err);
 }
 
-/* An annotation that is there is kept true; nobody gets to own it. */
+/* Updates the annotation if it exists; no manager gets to own it. */
 static void renew_last_applied(struct arena *a, struct json config, struct apply_result *ret)
 {
     if (text_empty(last_applied(ret->object)))

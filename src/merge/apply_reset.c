@@ -1,11 +1,11 @@
-/* Which fields an endpoint ignores. */
+/* The fields that an endpoint ignores. */
 
 #include "merge/apply.h"
 
 const struct fieldset *apply_reset_fields(
     struct arena *a, const char *group, const char *kind, const char *subresource, bool custom)
 {
-    /* Whatever writes a status may write metadata too, except here. */
+    /* Endpoints for a status may also write metadata, except for these. */
     static const struct {
         const char *group, *kind, *path;
     } more[] = {
@@ -32,7 +32,7 @@ const struct fieldset *apply_reset_fields(
                 paths[count++] = more[i].path;
     } else if (text_empty(subresource)) {
         paths[count++] = "status";
-        if (request) /* it stays what it was when it was made */
+        if (request) /* the spec is immutable after the creation */
             paths[count++] = "spec";
     } else if (request) { /* its approval */
         paths[count++] = "spec";

@@ -55,7 +55,7 @@ bool canonical_scalar_equal(enum schema_format format, struct json x, struct jso
     if (x.type != JSON_STR || y.type != JSON_STR)
         return false;
     switch (format) {
-    case FORMAT_TIME: /* whole seconds are stored */
+    case FORMAT_TIME: /* only whole seconds are stored */
         return time_parse(x.string, &left) && time_parse(y.string, &right) &&
                left / 1000 == right / 1000;
     case FORMAT_MICRO_TIME:
@@ -67,7 +67,7 @@ bool canonical_scalar_equal(enum schema_format format, struct json x, struct jso
     case FORMAT_BYTES:
         return bytes_equal(x.string, y.string);
     case FORMAT_PLAIN:
-    case FORMAT_INT_OR_STRING: /* the server keeps which of the two it was */
+    case FORMAT_INT_OR_STRING: /* the server remembers which of the two it was */
     case FORMAT_QUANTITY:
         break;
     }
@@ -82,9 +82,9 @@ static bool lists_equal(const struct schema *s, uint16_t item, struct json x, st
     return true;
 }
 
-/* What the server fills in: for texts and numbers where Go has no pointer, so that "" and 0 are
- * nothing, and for members of atomic values, which are compared whole. Of what people may write
- * into a pod through kinds of ours. */
+/* The server's defaults: for texts and numbers that are not pointers in Go, so that "" and 0 mean
+ * nothing, and for members of atomic values, which are compared as a whole. Only for the parts of a
+ * pod that users can set through our kinds. */
 static const struct {
     const char *type, *member;
     const char *text; /* NULL: */
@@ -122,8 +122,8 @@ bool canonical_is_default(
     return false;
 }
 
-/* The next member that tells a difference: the server leaves an empty text, list or map out of a
- * struct of its own, or fills in its default. */
+/* The next member that makes a difference: in its own structs the server omits an empty text, list
+ * or map, or replaces it by a default. */
 static const struct json_member *next_stored(
     const struct schema *s, const struct schema_type *t, struct json v, uint32_t *at)
 {
@@ -131,7 +131,7 @@ static const struct json_member *next_stored(
     while (*at < v.count) {
         const struct json_member *m = &v.members[(*at)++];
         const struct schema_field *field = schema_field(s, t, m->key);
-        /* An empty struct is stored: it is behind a pointer. */
+        /* An empty struct is stored, because it is behind a pointer. */
         bool empty =
             m->value.type >= JSON_STR && !m->value.count &&
             !(m->value.type == JSON_MAP && field && schema_type(s, field->type)->field_count);

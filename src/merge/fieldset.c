@@ -1,4 +1,4 @@
-/* Sets of field paths: trees whose entries are sorted, so that every operation is one walk. */
+/* Sets of field paths: trees with sorted entries, so that every operation is one walk. */
 
 #include "merge/fieldset.h"
 
@@ -81,7 +81,7 @@ const struct fieldset *fieldset_end(struct fieldset_builder *b)
 
 /* ---- two sets ---- */
 
-/* Walks both in order; either entry may be NULL, never both. */
+/* Walks both in order. One of the two entries may be NULL. */
 struct zip {
     const struct fieldset *x, *y;
     uint32_t i, j;
@@ -260,7 +260,7 @@ struct walk {
     struct path_element *elements; /* room for FIELD_PATH_DEPTH_MAX */
 };
 
-/* Members first, then what is below: the order in which the server names conflicts. */
+/* Members first, then the members below: the server's order in conflicts. */
 static void walk_members(const struct walk *w, const struct fieldset *s, size_t depth)
 {
     assert(depth < FIELD_PATH_DEPTH_MAX);

@@ -9,7 +9,7 @@
 
 /* ---- reading ---- */
 
-/* {"name":"x"} with nothing to unescape is nearly every key; the rest goes to the JSON parser. */
+/* Nearly every key is {"name":"x"} without escapes; the rest goes to the JSON parser. */
 static bool read_plain_key(struct arena *a, const char *text, struct json *ret)
 {
     if (text[0] != '{' || text[1] != '"')
@@ -38,7 +38,7 @@ static bool read_index(const char *text, struct path_element *ret, struct error 
     return true;
 }
 
-/* *ret_known is false for a kind of element that a later server may have. */
+/* *ret_known is false for a kind of element that only a later server knows. */
 static bool read_element(
     struct arena *a, const char *text, struct path_element *ret, bool *ret_known, struct error *err)
 {

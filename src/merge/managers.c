@@ -46,8 +46,8 @@ static int compare_texts(const char *x, const char *y)
     return strcmp(x ? x : "", y ? y : "");
 }
 
-/* The server sorts the JSON texts of the identities: member by member, and an entry that has one
- * more member (the subresource) comes before one that ends before it. */
+/* The server sorts the JSON texts of the identities: member by member, and an entry with one more
+ * member (the subresource) comes before one without it. */
 int managers_compare_identity(const struct managers_entry *x, const struct managers_entry *y)
 {
     int order = compare_texts(x->manager, y->manager);
@@ -238,7 +238,7 @@ static int compare_ages(const void *left, const void *right)
     return managers_compare_identity(l, r);
 }
 
-/* The oldest entry of a version waits until a second one comes; then both go into the bucket. */
+/* The oldest entry of a version is kept until there is a second one; then both are merged. */
 static bool fold(
     struct managers *m, const struct managers_entry *e, const struct managers_entry *first)
 {

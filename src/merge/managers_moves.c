@@ -42,9 +42,9 @@ bool managers_to_scale(struct arena *a, struct json parent,
     return true;
 }
 
-/* Habits: an update's version is part of its identity and differs between the two lists, so the
- * replicas always leave the parent's entry of an update and come back as one of their own, even if
- * nobody took them; and such an entry has no time. */
+/* Quirks: an update's version is part of its identity and differs between the two lists, so the
+ * replicas always leave the parent's entry of an update and return as an entry of their own, even
+ * if no client changed them; and that entry has no time. */
 bool managers_from_scale(struct arena *a, struct json parent, struct json scale,
     const struct managers_scale_paths *paths, const char *api_version, struct json *ret,
     struct error *err)
@@ -61,7 +61,7 @@ bool managers_from_scale(struct arena *a, struct json parent, struct json scale,
             struct managers_entry *kept = managers_find(&changed, &e);
             if (kept)
                 managers_delete(&changed, kept);
-            else /* another client has the replicas now */
+            else /* another client now owns the replicas */
                 e.set = fieldset_difference(a, e.set, fieldset_of_path(a, path));
         }
         managers_add(&after, e);

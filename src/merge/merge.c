@@ -1,4 +1,5 @@
-/* Whether a write is needed: the owned part of a live object against a wanted configuration. */
+/* Whether a write is needed: compares the owned part of a live object with a wanted
+ * configuration. */
 
 #include "merge/merge.h"
 
@@ -9,7 +10,7 @@
 #include "merge/managers.h"
 #include "merge/typed.h"
 
-/* ---- what we own ---- */
+/* ---- our fields ---- */
 
 static struct json find_entry(struct json live, const char *manager, const char *subresource)
 {
@@ -41,7 +42,7 @@ void merge_owned(struct arena *a, const struct schema *s, struct json live, cons
 
 /* ---- equality ---- */
 
-/* Members that nothing owns: fields of the root, and of its metadata. */
+/* Members without owners: fields of the root, and of its metadata. */
 static bool is_stripped(const char *const *names, const char *key)
 {
     for (; *names; names++)
@@ -52,8 +53,8 @@ static bool is_stripped(const char *const *names, const char *key)
 
 static const char *const no_names[] = { NULL };
 
-/* Where we are in an object. What the server keeps in Go structs loses its zero values there: all
- * of a built-in kind, the metadata of a custom one. */
+/* The position in an object. In parts that the server keeps in Go structs, zero values are lost:
+ * all of a built-in kind, the metadata of a custom one. */
 enum where {
     AT_ROOT,
     AT_METADATA,
@@ -79,14 +80,14 @@ static enum where where_below(const struct schema *s, enum where where, bool met
     return s->table.types == schema_builtin.types ? IN_STRUCT : IN_CUSTOM;
 }
 
-/* A declared list that is a set or a map and empty has no fields at all, so it says nothing. */
+/* A declared list that is a set or a map and is empty has no fields, so it has no effect. */
 static bool says_nothing(const struct schema *s, const struct schema_field *f, struct json v)
 {
     return v.type == JSON_LIST && !v.count && f && schema_type(s, f->type)->list > LIST_ATOMIC;
 }
 
-/* What we own and is gone: the server left it out because it is Go's zero value. An empty struct is
- * none, it is behind a pointer. */
+/* A field that we own and that is missing: the server omitted it because it is Go's zero value. Not
+ * so for an empty struct, which is behind a pointer. */
 static bool is_left_out(const struct schema_type *t, struct json wanted)
 {
     return canonical_is_zero(wanted) && !(wanted.type == JSON_MAP && t->field_count);
@@ -108,7 +109,7 @@ static bool maps_equal(const struct schema *s, const struct schema_type *t, stru
             continue;
         bool there = i < owned.count && schema_compare_names(owned.members[i].key, m->key) == 0;
         struct json left = json_if(there, owned.members[i++].value);
-        /* A struct with nothing in it that could be owned is not owned itself. */
+        /* A struct without any field that can be owned is not owned itself. */
         bool hollow = metadata || (field && m->value.type == JSON_MAP && m->value.count &&
                                       schema_type(s, type)->map == MAP_GRANULAR);
         if (!there && hollow)
@@ -145,7 +146,7 @@ static bool owned_equal(
 
 bool merge_equal(const struct schema *s, const struct merge_owned *owned, struct json wanted)
 {
-    /* Who applies nothing has no entry. */
+    /* A manager that applies nothing has no entry. */
     return (owned->exact || !owned->found) &&
            owned_equal(s, s->root, owned->fields, wanted, AT_ROOT);
 }
@@ -198,7 +199,7 @@ static void add_here(
 static void find_changes(
     struct difference_walk *w, uint16_t type, struct json owned, struct json wanted);
 
-/* Pairs items by key; what only one side has is known from the sets. */
+/* Pairs items by key; items that only one side has are known from the sets. */
 static void list_changes(
     struct difference_walk *w, const struct schema_type *t, struct json owned, struct json wanted)
 {
@@ -254,7 +255,7 @@ static void find_changes(
     }
 }
 
-/* What is at a path, found by key where it leads through lists. */
+/* The value at a path; items of lists are found by key. */
 static struct json value_at(
     struct arena *a, const struct schema *s, struct json v, const struct field_path *path)
 {
@@ -313,15 +314,15 @@ struct merge_differences merge_difference(
     add_paths(&w, fieldset_difference(a, had, set), MERGE_REMOVED, owned->fields, wanted);
     if (owned->found)
         find_changes(&w, s->root, owned->fields, wanted);
-    if (!w.count) /* only the apiVersion of the entry, or an entry that cannot be read */
+    if (!w.count) /* the entry differs only in its apiVersion, or cannot be read */
         add_difference(&w, &(struct field_path){ 0 }, MERGE_CHANGED, owned->fields, wanted);
     qsort(w.items, w.count, sizeof(*w.items), compare_differences);
     return (struct merge_differences){ .items = w.items, .count = w.count };
 }
 
-/* ---- who, and the self-check ---- */
+/* ---- managers, and the self-check ---- */
 
-/* A member at the path, or above it: an atomic value is owned whole. */
+/* A member at the path, or above it: an atomic value is owned as a whole. */
 static bool owns(const struct fieldset *set, const struct field_path *path)
 {
     for (size_t i = 0; i < path->count; i++) {

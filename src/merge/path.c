@@ -1,4 +1,4 @@
-/* Field paths: their order, their text for people, and back. */
+/* Field paths: their order, and their readable text, printed and parsed. */
 
 #include "merge/fieldset.h"
 
@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 
-/* The API server's order of values in path elements, which is not the one of base/json. */
+/* The API server's order of values in path elements, which differs from the one in base/json. */
 static int value_rank(struct json v)
 {
     static const uint8_t ranks[] = {
@@ -54,7 +54,7 @@ int path_element_compare(const struct path_element *a, const struct path_element
                                : value_compare(a->value, b->value);
 }
 
-/* As Go's %q writes it, short of its escapes for unprintable Unicode. */
+/* Like Go's %q, except for its escapes of unprintable Unicode. */
 static void print_quoted(struct buf *b, const char *text)
 {
     static const char characters[] = "\a\b\f\n\r\t\v\"\\", letters[] = "abfnrtv\"\\";
@@ -128,7 +128,7 @@ static bool read_fail(struct path_reader *r, const char *what)
         r->err, ERR_INVALID, "field path %s: %s at %d", r->text, what, (int)(r->at - r->text) + 1);
 }
 
-/* A JSON scalar, up to the `,` or `]` behind it. */
+/* A JSON scalar, up to the `,` or `]` after it. */
 static bool read_value(struct path_reader *r, struct json *ret)
 {
     const char *end = r->at;
@@ -166,8 +166,7 @@ static bool read_keys(struct path_reader *r, struct path_element *ret)
     return true;
 }
 
-/* What stands between [ and ]: a key, a value, an index, or a name in quotes (for names with dots).
- */
+/* The text between [ and ]: a key, a value, an index, or a name in quotes (for names with dots). */
 static bool read_brackets(struct path_reader *r, struct path_element *ret)
 {
     bool ok;

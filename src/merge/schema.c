@@ -1,4 +1,4 @@
-/* Looking up types and fields, the kinds of a process, and the object that a create starts from. */
+/* Lookup of types and fields, the kinds of a process, and the object that a create starts from. */
 
 #include "merge/schema.h"
 
@@ -36,7 +36,7 @@ uint16_t schema_member_type(const struct schema *s, const struct schema_type *t,
 static struct json filled_struct(struct arena *a, const struct schema *s, uint16_t type, int depth)
 {
     const struct schema_type *t = schema_type(s, type);
-    assert(depth < JSON_DEPTH_MAX); /* Go has no struct inside itself */
+    assert(depth < JSON_DEPTH_MAX); /* Go structs do not contain themselves */
     struct json_builder b;
     json_builder_init(&b, a);
     for (uint32_t i = 0; i < t->field_count; i++) {
@@ -66,11 +66,11 @@ struct kind_entry {
     struct kind_entry *next;
     char *name; /* group/version/kind */
     struct schema schema;
-    struct arena arena; /* of a custom kind's tables */
+    struct arena arena; /* for a custom kind's tables */
 };
 
 struct schemas {
-    struct kind_entry *entries; /* those asked for, and the custom ones */
+    struct kind_entry *entries; /* the kinds looked up so far, and the custom ones */
 };
 
 struct schemas *schemas_new(void)

@@ -1,7 +1,7 @@
-/* The schema of a custom kind, compiled from the openAPIV3Schema of its CustomResourceDefinition
- * into the form of the built-in table. The rules are those of kube-openapi's conversion, which the
- * API server uses for its own merging: a schema without a type admits every shape, a map without
- * properties has free-form members, lists are atomic unless they say otherwise. */
+/* Compiles the openAPIV3Schema of a CustomResourceDefinition into the form of the built-in table.
+ * The rules are those of kube-openapi's conversion, which the API server uses for its own merging:
+ * a schema without a type allows every shape, a map without properties has free-form members, lists
+ * are atomic by default. */
 
 #include "merge/schema.h"
 
@@ -16,7 +16,7 @@ struct compiler {
     char *names;
     uint32_t type_count, field_count, key_count, name_bytes;
     uint32_t type_size, field_size, key_size, name_size;
-    /* Names are kept once: offsets by hash, 0 for a free place. */
+    /* Each name is stored once: offsets by hash, 0 for a free slot. */
     uint32_t *places;
     uint32_t place_count, name_count;
 };
@@ -48,7 +48,7 @@ const struct schema *schema_deduced(void)
     return &deduced;
 }
 
-/* Room for `more` behind `count`; what is there moves. */
+/* Makes room for `more` elements after `count`; may move the array. */
 static void *room(
     struct arena *a, void *old, uint32_t count, uint32_t more, uint32_t *size, size_t bytes)
 {
@@ -146,7 +146,7 @@ static void set_fields(
     c->field_count += count;
 }
 
-/* A built-in type and what it refers to: ObjectMeta in custom objects. */
+/* A built-in type and the types that it refers to: ObjectMeta in custom objects. */
 static bool copy_builtin(struct compiler *c, uint16_t type, uint16_t *ret)
 {
     struct schema_type t = schema_builtin.types[type];
@@ -332,7 +332,7 @@ static bool compile_scalar(struct json v, const char *type, struct schema_type *
     return t->scalar != SCALAR_NONE;
 }
 
-/* Custom objects are stored as they were sent, so no text of theirs has a canonical form. */
+/* Custom objects are stored as sent, so their texts have no canonical form. */
 static bool compile(struct compiler *c, struct json v, const struct place *p, uint16_t *ret)
 {
     const char *type = json_text(json_member(v, "type"));
@@ -369,7 +369,7 @@ bool schema_from_crd(
     for (size_t i = 0; i < lengthof(common_types); i++)
         if (!add_type(&c, common_types[i], &type))
             return false;
-    add_name(&c, " "); /* so that there is an offset 0 */
+    add_name(&c, " "); /* reserves offset 0 */
     const struct place root = { .root = true };
     if (open_api_v3_schema.type != JSON_MAP)
         return fail(err, ERR_INVALID, "openAPIV3Schema is no object");

@@ -29,7 +29,7 @@ static bool merge_map(
 
 /* ---- helpers ---- */
 
-/* What is new comes without directives and without nulls, which mean "not there". An item or member
+/* New values are added without directives and without nulls, which mean "remove". An item or member
  * that is a directive is absent. */
 static struct json without_directives(struct arena *a, struct json v)
 {
@@ -86,7 +86,7 @@ static int64_t place_of(const struct json_index *x, struct json key)
     return json_present(key) ? json_index_find(x, key) : -1;
 }
 
-/* As Go prints one with %s. */
+/* Like Go's %s. */
 static const char *directive_shown(struct arena *a, struct json directive)
 {
     if (directive.type == JSON_STR)
@@ -107,7 +107,7 @@ static bool fail_types(struct merger *m, struct json live, struct json patch)
         gojson_shown(m->arena, json_list(m->arena, live, patch)));
 }
 
-/* With maps, each item has the key. */
+/* In a list of maps, each item must have the key. */
 static bool check_items(struct merger *m, struct json list, bool maps, const char *key)
 {
     json_each (item, list) {
@@ -128,7 +128,7 @@ static bool check_items(struct merger *m, struct json list, bool maps, const cha
 
 struct ranked {
     struct json item;
-    int64_t rank; /* in the list that gives the order */
+    int64_t rank; /* position in the list that defines the order */
     size_t place;
 };
 
@@ -140,7 +140,7 @@ static int compare_ranked(const void *x, const void *y)
     return l->place < r->place ? -1 : 1;
 }
 
-/* The items that are in `order` (or those that do not), sorted by it (or by `live`). */
+/* The items that are in `order` (or those that are not), sorted by it (or by `live`). */
 static struct ranked *ranked_part(struct arena *a, struct json items,
     const struct json_index *order, const struct json_index *live, const char *key, bool in_order,
     size_t *ret_count)
@@ -163,8 +163,8 @@ static struct ranked *ranked_part(struct arena *a, struct json items,
     return part;
 }
 
-/* Items named by the patch follow its order; those that only the server has stay in front of what
- * they stood in front of. */
+/* Items in the patch are in its order. Items that only the server has stay in front of the item
+ * that they preceded. */
 static struct json in_order(
     struct arena *a, struct json items, struct json order, struct json live, const char *key)
 {
@@ -227,7 +227,7 @@ static struct json without_keys(
     return json_list_end(&b);
 }
 
-/* Takes `$patch` items out of the patch and does what they say to live. */
+/* Removes `$patch` items from the patch and applies them to live. */
 static bool apply_directives(
     struct merger *m, const char *key, struct json *live, struct json *patch)
 {
@@ -323,7 +323,7 @@ static bool merge_list(struct merger *m, const struct list_rule *rule, struct js
     return true;
 }
 
-/* The patched list's items are in the order of $setElementOrder. */
+/* The patched list must be in the order of $setElementOrder. */
 static bool check_order(struct merger *m, const char *key, struct json patch, struct json order)
 {
     uint32_t at = 0;
@@ -421,7 +421,7 @@ static bool merge_member(struct merger *m, uint16_t type, const char *name, stru
     return true;
 }
 
-/* What one member of a patch makes of which member of the map. */
+/* The effect of one member of a patch: which member of the map changes, and its new value. */
 static bool merge_entry(struct merger *m, uint16_t type, const struct json_member *p,
     struct json patch, struct json map, struct json_member *ret, bool *ret_changed)
 {
@@ -453,8 +453,8 @@ static bool merge_entry(struct merger *m, uint16_t type, const struct json_membe
     return true;
 }
 
-/* The map with other values for some members; an absent value takes the member away. Both are in
- * the order of the keys. */
+/* The map with new values for some members; an absent value removes the member. Both are sorted by
+ * key. */
 static struct json with_members(
     struct arena *a, struct json map, const struct json_member *fresh, size_t count)
 {
@@ -475,7 +475,8 @@ static struct json with_members(
     return json_map_end(&b);
 }
 
-/* Directives for a member come first in a patch, and change what the member is merged with. */
+/* Directives for a member are first in a patch, and change the value that the member is merged
+ * with. */
 static bool merge_entries(
     struct merger *m, uint16_t type, struct json patch, struct json live, struct json *ret)
 {

@@ -99,7 +99,7 @@ bool typed_item_element(struct arena *a, const struct schema *s, const struct sc
     return true;
 }
 
-/* Merges two sorted halves; lists are short or come sorted more often than not. */
+/* Merges two sorted halves; most lists are short or already sorted. */
 static void sort_items(
     const struct path_element *elements, uint32_t *sorted, uint32_t *spare, uint32_t count)
 {
@@ -139,7 +139,7 @@ bool typed_items(struct arena *a, const struct schema *s, const struct schema_ty
     return true;
 }
 
-/* The first place in the order whose element is not less, or, with past, greater. */
+/* The first position in the order whose element is not less, or, with past, greater. */
 static uint32_t bound(const struct typed_items *items, const struct path_element *e, bool past)
 {
     uint32_t low = 0, high = items->count;
@@ -176,11 +176,11 @@ struct validation {
     struct arena arena;
     bool allow_duplicates;
     bool allow_unknown;
-    struct buf text; /* one line an error */
+    struct buf text; /* one line per error */
     unsigned errors;
 };
 
-/* A reader of the message wants the first few; the rest is counted out by the limit of the text. */
+/* Readers need only the first few errors; the limit of the text drops the rest. */
 #define ERRORS_MAX 20
 
 static void print_path(struct buf *b, const struct step *at)
@@ -202,7 +202,8 @@ static void complain(struct validation *v, const struct step *at, const char *me
 
 static void validate(struct validation *v, uint16_t type, struct json value, const struct step *at);
 
-/* A value as the server shows it, which is in three ways of Go's; people are told its type. */
+/* A value in an error message. The server prints it in one of three Go formats; here the message
+ * only has its type. */
 static const char *got(struct validation *v, enum schema_scalar wanted, struct json value)
 {
     static const char *const types[] = {

@@ -1,10 +1,10 @@
-/* Which fields two values differ in. */
+/* Computes which fields differ between two values. */
 
 #include "merge/typed.h"
 
 enum { REMOVED, MODIFIED, ADDED, CHANGES };
 
-/* What one pair of values contributes: whether its own path changed, and what changed below it. */
+/* The result for one pair of values: whether its own path changed, and what changed below it. */
 struct change {
     bool self[CHANGES];
     const struct fieldset *below[CHANGES]; /* NULL: nothing */
@@ -54,8 +54,8 @@ static bool same_items(const struct typed_items *x, const struct typed_items *y,
     return true;
 }
 
-/* The changes of all items with one element, of which there are x_count before and y_count after.
- * Duplicates count as one thing: they changed, appeared or went. */
+/* The changes of all items with the same element, x_count before and y_count after. Duplicates
+ * count as one: they were changed, added or removed. */
 static struct change compare_run(const struct compare_walk *w, const struct schema_type *t,
     const struct typed_items *x, const struct typed_items *y, uint32_t i, uint32_t j,
     uint32_t x_count, uint32_t y_count)
@@ -190,7 +190,7 @@ static struct change compare(
         return c;
     enum typed_shape shape = typed_shape(t, json_present(after) ? after : before);
     compare_as(w, t, shape, before, after, &c);
-    /* A value that changed its shape is compared as the old shape too. */
+    /* A value whose shape has changed is also compared as the old shape. */
     if (json_present(before) && json_present(after) && typed_shape(t, before) != shape) {
         struct change old = { 0 };
         compare_as(w, t, typed_shape(t, before), before, after, &old);

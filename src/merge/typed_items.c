@@ -1,4 +1,4 @@
-/* Taking the members of a set out of a value: the rest (remove), or them (extract). */
+/* Removes the members of a set from a value (remove), or everything else (extract). */
 
 #include "merge/typed.h"
 
@@ -55,7 +55,7 @@ static struct json remove_from_map(const struct items_walk *w, const struct sche
     return json_map_end(&out);
 }
 
-/* A container that loses everything, or is atomic and loses a part, becomes null: a habit. */
+/* A container that loses everything, or is atomic and loses a part, becomes null: a quirk. */
 static struct json remove_from(
     const struct items_walk *w, uint16_t type, struct json v, const struct fieldset *set)
 {
@@ -127,7 +127,7 @@ static struct json extract_from_map(const struct items_walk *w, const struct sch
 {
     struct json_builder out;
     json_builder_init(&out, w->arena);
-    /* Fields come first in a set, sorted as the members of a map are. */
+    /* Fields come first in a set, and are sorted like the members of a map. */
     const struct json_member *m = v.type == JSON_MAP ? v.members : NULL;
     const struct json_member *end = m ? m + v.count : NULL;
     for (uint32_t i = 0; i < set->count && set->entries[i].element.kind == PATH_FIELD; i++) {

@@ -1,4 +1,4 @@
-/* Merging one value into another. */
+/* Merges one value into another. */
 
 #include "merge/typed.h"
 
@@ -16,13 +16,13 @@ struct list_merge {
     const struct merge_walk *walk;
     const struct schema_type *type;
     struct typed_items under, over;
-    bool *taken; /* items of over that are in the result */
+    bool *taken; /* items of over that are already in the result */
     struct json_builder out;
-    uint32_t next_shared; /* the next item of over that under has too */
+    uint32_t next_shared; /* the next item of over that is also in under */
 };
 
-/* The item of a stored list that an applied one merges with. Duplicates merge with none of them,
- * as if the stored item were null: a habit. */
+/* The item of a stored list that an applied one merges with. If there are duplicates, it merges
+ * with none of them, as if the stored item were null: a quirk. */
 static struct json stored_item(const struct list_merge *m, const struct path_element *e)
 {
     uint32_t first, found = typed_items_find(&m->under, e, &first);
@@ -53,8 +53,8 @@ static bool is_next_shared(const struct list_merge *m, const struct path_element
            path_element_compare(&m->over.elements[m->next_shared], e) == 0;
 }
 
-/* Shared items come in the applied order, stored ones stay in their place between them, new ones
- * stand where the applied list has them. */
+/* Shared items are in the applied order, stored ones keep their position between them, and new ones
+ * are where the applied list has them. */
 static struct json merge_items(struct list_merge *m)
 {
     find_shared(m, 0);
@@ -101,7 +101,7 @@ static struct json merge_lists(
     bool ok = typed_items(w->arena, w->schema, t, under, &m.under, NULL) &&
               typed_items(w->arena, w->schema, t, over, &m.over, NULL);
     if (!ok)
-        return json_present(over) ? over : under; /* not validated: keep the newer one whole */
+        return json_present(over) ? over : under; /* not validated: keep all of the newer one */
     m.taken = arena_array(w->arena, m.over.count, sizeof(*m.taken));
     json_builder_init(&m.out, w->arena);
     return merge_items(&m);
@@ -139,8 +139,7 @@ static bool is_nothing(struct json v, enum json_type container)
     return v.type != container || v.count == 0;
 }
 
-/* Absent if there is nothing to say. Two empty values are a leaf, so that null and {} stay what
- * they are. */
+/* Absent if the result is empty. Two empty values are a leaf, so null and {} stay unchanged. */
 static struct json merge(
     const struct merge_walk *w, uint16_t type, struct json under, struct json over)
 {

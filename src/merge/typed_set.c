@@ -1,4 +1,4 @@
-/* The fields that a value has, and sets of fields seen through a schema. */
+/* Computes the fields of a value, and handles sets of fields with a schema. */
 
 #include "merge/typed.h"
 
@@ -7,7 +7,7 @@ struct set_walk {
     const struct schema *schema;
 };
 
-/* What one value contributes: whether its own path is a member, and the members below it. */
+/* The result for one value: whether its own path is a member, and the members below it. */
 struct fields_of {
     bool self;
     const struct fieldset *below;
@@ -23,7 +23,7 @@ static const struct fieldset *fields_of_list(
     fieldset_builder_init(&b, w->arena);
     if (!typed_items(w->arena, w->schema, t, v, &items, NULL))
         return fieldset_empty();
-    /* In the order of the elements, so that nothing needs sorting. */
+    /* In the order of the elements, so that no sorting is needed. */
     for (uint32_t i = 0; i < items.count; i++) {
         uint32_t at = items.sorted[i];
         const struct path_element *e = &items.elements[at];
@@ -32,7 +32,7 @@ static const struct fieldset *fields_of_list(
                     path_element_compare(&items.elements[items.sorted[i + 1]], e) == 0;
         if (again)
             continue;
-        /* Of duplicates only that they are there: their fields cannot be told apart. */
+        /* Only the existence of duplicates: their fields cannot be told apart. */
         fieldset_add(&b, *e, true, more ? NULL : fields_of(w, t->item, items.items[at]).below);
     }
     return fieldset_end(&b);
@@ -61,7 +61,7 @@ static struct fields_of fields_of(const struct set_walk *w, uint16_t type, struc
     enum typed_shape shape = typed_shape(t, v);
     if (typed_is_atomic(t, shape))
         return (struct fields_of){ .self = true };
-    /* An empty list that is a set or a map has no fields, not even itself: a habit. */
+    /* An empty list that is a set or a map has no fields, not even itself: a quirk. */
     return (struct fields_of){
         .below = shape == SHAPE_LIST ? fields_of_list(w, t, v) : fields_of_map(w, t, v),
     };
@@ -74,7 +74,7 @@ const struct fieldset *typed_set(struct arena *a, const struct schema *s, struct
     return set ? set : fieldset_empty();
 }
 
-/* ---- whether a set is that of a value, without making it ---- */
+/* ---- whether a set is that of a value, without computing it ---- */
 
 static bool is_of(const struct set_walk *w, uint16_t type, struct json v,
     const struct fieldset *set, bool *ret_self);
@@ -84,7 +84,7 @@ static bool is_of_list(const struct set_walk *w, const struct schema_type *t, st
 {
     uint32_t count = v.type == JSON_LIST ? v.count : 0;
     if (count != set->count)
-        return false; /* duplicates are no set that anybody could have applied */
+        return false; /* no client can have applied a set with duplicates */
     for (uint32_t i = 0; i < count; i++) {
         struct path_element e;
         bool self;
@@ -141,7 +141,7 @@ bool typed_set_is_of(
 
 /* ---- sets and schemas ---- */
 
-/* The type below an element; SCHEMA_NO_TYPE if the schema does not know. */
+/* The type below an element; SCHEMA_NO_TYPE if the schema does not define it. */
 static uint16_t type_below(
     const struct schema *s, const struct schema_type *t, const struct path_element *e)
 {
@@ -185,7 +185,7 @@ const struct fieldset *typed_set_with_fields(
     return with_fields(&w, schema_type(s, s->root), set);
 }
 
-/* Maps whose members nobody declared were never anything else: they are left alone. */
+/* Maps without declared members have always been free-form and are not changed. */
 static bool is_free_form(const struct schema *s, const struct schema_type *t)
 {
     if (t->field_count || t->member == SCHEMA_NO_TYPE)
