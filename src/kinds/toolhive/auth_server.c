@@ -1,5 +1,5 @@
 /* The embedded OAuth authorization server of a proxy: its part of the RunConfig, and the Secrets
- * that it needs as variables and files. Secrets are only referred to. */
+ * that it needs as variables and files. Secrets are only referenced, never read. */
 
 #include "kinds/toolhive/proxy.h"
 
@@ -19,7 +19,7 @@ static bool fault(struct proxy *p, const char *format, ...)
     return false;
 }
 
-/* Renames members: pairs of (path in the spec, key in the document). Absent ones drop out. */
+/* Renames members: pairs of (path in the spec, key in the document). Absent ones are left out. */
 struct rename {
     const char *from, *to;
 };
@@ -355,7 +355,7 @@ bool proxy_auth_server_config(struct proxy *p, struct json server, struct json *
     return true;
 }
 
-/* ---- what the pod needs ---- */
+/* ---- variables and files of the pod ---- */
 
 static void push_env(
     const struct proxy *p, struct json_builder *env, const char *name, struct json ref)

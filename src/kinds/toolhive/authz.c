@@ -16,7 +16,7 @@ static bool fault(struct proxy *p, const char *format, ...)
     return false;
 }
 
-/* Claims named in the spec beat those in the document. */
+/* Claims named in the spec override those in the document. */
 static struct json with_claims(struct proxy *p, struct json cedar)
 {
     static const char *const names[][2] = {

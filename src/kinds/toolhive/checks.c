@@ -6,7 +6,8 @@
 
 /* ---- URLs of remote servers ---- */
 
-/* The range of an address that is not public, as upstream names it; NULL: one that is allowed. */
+/* The non-public range that contains an address, in upstream's words; NULL: the address is
+ * allowed. */
 static const char *range_of(const char *host)
 {
     const char *ipv4 = strrchr(host, ':');

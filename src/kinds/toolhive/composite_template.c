@@ -1,5 +1,6 @@
-/* Templates of Go's text/template: only whether they can be parsed, and which fields they read. The
- * gateway refuses its whole configuration for one broken template, so it must not get there. */
+/* Templates of Go's text/template: only checks whether they parse, and which fields they read. The
+ * gateway refuses its whole configuration because of one broken template, so a broken one must not
+ * get into it. */
 
 #include "kinds/toolhive/composite_tool.h"
 
@@ -20,7 +21,7 @@ enum token_type {
     TOKEN_RIGHT,
     TOKEN_PIPE,
     TOKEN_ASSIGN,
-    TOKEN_CHAR, /* of no meaning of its own */
+    TOKEN_CHAR, /* without a meaning of its own */
     TOKEN_BOOL,
     TOKEN_NUMBER,
     TOKEN_CHARACTER,
@@ -28,7 +29,7 @@ enum token_type {
     TOKEN_NAME,
     TOKEN_FIELD,
     TOKEN_VARIABLE,
-    TOKEN_KEYWORD, /* prints as <nil>, like the two behind it */
+    TOKEN_KEYWORD, /* prints as <nil>, like the two after it */
     TOKEN_DOT,
     TOKEN_NIL,
 };
@@ -45,7 +46,7 @@ struct tmpl {
     int line;
     bool inside;
     int parens;
-    struct token token; /* the one that peek() has seen */
+    struct token token; /* the next one, if peek() was called */
     bool peeked;
     const char *trouble; /* of a TOKEN_ERROR */
     int loops, depth;
@@ -380,7 +381,7 @@ static bool declare(struct tmpl *t, struct token name)
     return true;
 }
 
-/* Fields behind an operand: .a.b.c is one reference. */
+/* The fields after an operand: .a.b.c is one reference. */
 static bool operand(struct tmpl *t, struct token *ret_first, bool *ret_there)
 {
     struct token x = *ret_first = peek_word(t);

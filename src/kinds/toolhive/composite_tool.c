@@ -1,5 +1,5 @@
-/* Whether a composite tool can run, and the VirtualMCPCompositeToolDefinition that holds one. The
- * gateway would refuse its whole configuration for one bad tool. */
+/* Whether a composite tool can run, and the VirtualMCPCompositeToolDefinition that contains one.
+ * The gateway would refuse its whole configuration because of one invalid tool. */
 
 #include "kinds/toolhive/composite_tool.h"
 
@@ -48,7 +48,7 @@ static bool check_arguments(const struct check *c, struct json arguments, const 
     return true;
 }
 
-/* A JSON Schema as far as its types go. */
+/* Checks only the types of a JSON Schema. */
 static bool check_schema(const struct check *c, struct json schema, const char *where)
 {
     static const char *const types[] = {
@@ -206,7 +206,7 @@ static bool check_step(const struct check *c, struct json ids, struct json step,
 }
 
 struct visit {
-    uint32_t step, dependency; /* the next to look at */
+    uint32_t step, dependency; /* the next to visit */
 };
 enum mark { UNSEEN = 0, ON_PATH, FINISHED };
 
@@ -257,7 +257,7 @@ static bool check_steps(const struct check *c)
         json_put(&by_id, id, json_int(i++));
     }
     struct json ids = json_map_end(&by_id);
-    if (ids.count < c->steps.count) { /* the later of two won */
+    if (ids.count < c->steps.count) { /* the later one of two replaced the first */
         i = 0;
         json_each (step, c->steps) {
             const char *id = json_get_text(*step, "id");
@@ -293,7 +293,7 @@ static bool check_reads(
     json_builder_init(&fields, c->a);
     const struct template_refs refs = { &fields };
     if (text_empty(text) || !composite_template_check(c->a, text, &refs, &err))
-        return true; /* said elsewhere */
+        return true; /* reported elsewhere */
     json_each (field, json_list_end(&fields)) {
         struct str rest = str_of(json_text(*field));
         str_cut(&rest, '.');

@@ -7,7 +7,7 @@
 
 /* ---- fields ---- */
 
-/* Go's idea of empty: false, 0, "", nil, and lists and maps without items. */
+/* Go's definition of empty: false, 0, "", nil, and lists and maps without items. */
 static bool is_empty(struct json v)
 {
     switch (v.type) {
@@ -61,7 +61,7 @@ bool document_field_value(const struct document_field *f, struct json owner, str
         *ret = nil ? json_empty_map() : v;
         return true;
     }
-    /* A pointer is empty only when it is nil, whatever it points to. */
+    /* A pointer is empty only if it is nil, whatever it points to. */
     bool pointer =
         f->shape == DOCUMENT_ONE && (f->kind == DOCUMENT_POINTER || f->kind == DOCUMENT_RAW);
     if (f->omitempty && (pointer ? nil : is_empty(v)))

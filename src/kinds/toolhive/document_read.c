@@ -1,5 +1,5 @@
-/* What a user wrote, as Go would read it into its structs. The API server has checked most of it,
- * but not what lies below fields without a schema. */
+/* Reads user input as Go reads it into its structs. The API server has checked most of it, but not
+ * values below fields without a schema. */
 
 #include "kinds/toolhive/document.h"
 

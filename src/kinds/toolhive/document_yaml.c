@@ -1,5 +1,5 @@
-/* YAML as Go's yaml.v3 writes it: four blanks a level, lists indented under their key, no folding.
- * Which text is quoted, and how, follows that library's resolver and its emitter's analysis. */
+/* YAML as Go's yaml.v3 writes it: four spaces per level, lists indented under their key, no
+ * folding. Quoting follows that library's resolver and its emitter's analysis. */
 
 #include "kinds/toolhive/document.h"
 
@@ -13,7 +13,7 @@
 #define DOCUMENT_BYTES_MAX ((size_t)8 << 20)
 #define INDENT 4
 
-/* ---- what a plain text would read back as ---- */
+/* ---- how a plain text would be parsed ---- */
 
 static bool is_one_of(const char *text, const char *const *words)
 {
@@ -75,7 +75,7 @@ static bool is_base60(const char *text)
     return true;
 }
 
-/* 2006-1-2 with or without a time behind it. */
+/* 2006-1-2 with or without a time after it. */
 static bool is_timestamp(const char *text)
 {
     if (strspn(text, "0123456789") != 4 || text[4] != '-')
@@ -236,7 +236,7 @@ static void add_double(struct buf *b, const char *text, size_t length)
     buf_add_char(b, '"');
 }
 
-/* | with its chomping: what stands at the end of the text decides. */
+/* | with a chomping indicator that depends on the end of the text. */
 static void add_literal(struct buf *b, const char *text, size_t length, int indent)
 {
     buf_add_char(b, '|');
@@ -279,7 +279,7 @@ void document_yaml_text(struct buf *b, const char *text, size_t length, int inde
 
 /* ---- structure ---- */
 
-/* The next level: multiples of INDENT, except that a list item skips only its dash. */
+/* The next level: multiples of INDENT, except that a list item is only indented by its dash. */
 static int deeper(int indent)
 {
     return INDENT * ((indent + INDENT) / INDENT);
@@ -297,7 +297,7 @@ static void write_node(struct yaml *y, const struct document_field *fields, stru
 
 static void write_key(struct yaml *y, const char *key, int indent, bool first, enum place place)
 {
-    /* The first key of a list item stands behind the dash. */
+    /* The first key of a list item follows the dash. */
     if (!first || place == AFTER_KEY) {
         if (y->to->len)
             buf_add_char(y->to, '\n');
@@ -380,7 +380,7 @@ static void write_map(struct yaml *y, const struct document_field *fields, struc
     }
 }
 
-/* Whether a struct would write no field at all. */
+/* Whether a struct would write no fields at all. */
 static bool is_bare(const struct document_field *fields, struct json v)
 {
     struct json value;

@@ -1,8 +1,8 @@
 /* Pod templates as Go reads and writes them. The proxy of an MCPServer gets one as an argument, so
- * its bytes decide whether pods roll: fields come in the order of Go's structs, structs that are
- * never absent come as {}, fields that Kubernetes does not know are gone.
+ * its bytes decide whether pods roll: fields are in the order of Go's structs, structs that are
+ * never absent are {}, and fields that Kubernetes does not know are dropped.
  *
- * What a field is comes from the table of built-in kinds (merge/schema.h); only the order of
+ * The types of fields are in the table of built-in kinds (merge/schema.h). Only the order of
  * fields, which that table does not have, is here. */
 
 #include "base/buf.h"
@@ -13,10 +13,10 @@
 #include "merge/strategic.h"
 
 #define TEXT_BYTES_MAX ((size_t)2 << 20)
-/* Of the list of unknown fields; those behind are left out of it. */
+/* Limit of the list of unknown fields; the rest is left out. */
 #define UNKNOWN_BYTES_MAX 512
 
-/* Of structs that are not here, fields come sorted. */
+/* Structs that are not listed have their fields sorted. */
 static const struct {
     const char *type, *fields;
 } orders[] = {
@@ -204,7 +204,7 @@ static bool is_zero(struct json v)
     }
 }
 
-/* What stands there when the user gave nothing; absent: the field is left out. */
+/* The value of a field that the user did not set; absent: the field is left out. */
 static struct json filled(const struct schema_field *f)
 {
     switch ((enum schema_filled)f->filled) {
@@ -402,7 +402,7 @@ bool go_template_print(struct arena *a, struct json tmpl, const char **ret_text,
 struct known {
     const struct schema *schema;
     struct arena *a;
-    const char *unknown; /* paths, with commas between them */
+    const char *unknown; /* paths, separated by commas */
 };
 
 static struct json known(struct known *k, uint16_t type, struct json v, const char *path)

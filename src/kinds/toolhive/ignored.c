@@ -1,9 +1,10 @@
-/* What users wrote and what has no effect: named in a condition, so that nobody waits for it. */
+/* Fields that users set but that have no effect: a condition names them, so that users do not wait
+ * for one. */
 
 #include "engine/plan.h"
 #include "kinds/toolhive/proxy.h"
 
-/* Of the message; those behind are left out of it. */
+/* Limit of the message; the rest is left out. */
 #define LIST_BYTES_MAX 1024
 #define OVERRIDES "resourceOverrides."
 #define PODS OVERRIDES "proxyDeployment.podTemplateMetadataOverrides."
@@ -38,7 +39,7 @@ void toolhive_tell_ignored(struct plan *out, const char *fields)
 
 /* ---- fields ---- */
 
-/* Keys of users that the operator's take the place of. */
+/* Users' keys that the operator's replace. */
 static void ignore_keys(struct proxy *p, const char *path, struct json ours)
 {
     json_each_member (m, json_get(p->spec, path)) {
@@ -91,7 +92,7 @@ void proxy_ignore_fields(struct proxy *p)
     ignore_keys(p, PODS "annotations", own);
     if (!p->remote)
         ignore_variables(p);
-    /* The default is always there, so that only the other one can be told. */
+    /* The default is always set, so only the other value can be reported. */
     if (!p->remote && text_eq(mode, "sse") && text_eq(p->transport, "streamable-http"))
         proxy_ignore(p, "spec.proxyMode where spec.transport is not stdio");
     ignore_external(p);

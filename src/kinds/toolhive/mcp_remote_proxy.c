@@ -1,8 +1,8 @@
-/* An MCPRemoteProxy: a proxy in front of an MCP server that runs somewhere else.
+/* An MCPRemoteProxy: a proxy in front of an MCP server that runs elsewhere.
  *
  *   spec ── checks (URL, policies, Secrets) ──> references ──> RunConfig ──> Deployment, Service
  *             │ failed                             │ broken
- *             └────────────────────────────────────┴──> the workload stays; the status says why */
+ *             └────────────────────────────────────┴──> workload kept, status says why */
 
 #include "base/names.h"
 #include "engine/plan.h"
@@ -11,10 +11,10 @@
 #include "kinds/toolhive/mcp_server.h"
 #include "kinds/toolhive/proxy.h"
 
-/* ---- checks before anything is made ---- */
+/* ---- checks before anything is created ---- */
 
 struct fault {
-    const char *reason; /* NULL: nothing is wrong */
+    const char *reason; /* NULL: the check passed */
     const char *message;
 };
 
@@ -197,7 +197,7 @@ static void tell(struct proxy *p, const struct told *t)
         plan_done(p->out);
 }
 
-/* The workload stays as it is, and so does what was told of it, besides the cause. */
+/* Keeps the workload and its status, except for the cause. */
 static void tell_failure(struct proxy *p, const char *reason, const char *message)
 {
     plan_keep_children(p->out);

@@ -1,5 +1,5 @@
-/* An MCPServer: a proxy Deployment whose pod runs and reaches the MCP server itself. The proxy
- * makes a StatefulSet of the same name; only the finalizer removes that one.
+/* An MCPServer: a proxy Deployment whose pod starts the MCP server and connects to it. The proxy
+ * creates a StatefulSet with the same name; only the finalizer deletes it.
  *
  * The generation of the object goes into the RunConfig, into an annotation of the pod template, and
  * from there into the proxy's environment, frozen per pod (seed 004). */
@@ -28,7 +28,7 @@ static struct json secret_variables(const struct proxy *p)
     return json_list_end(&env);
 }
 
-/* The container that is called mcp gets the variables; without one it is added. */
+/* Adds the variables to the container named mcp; without one it is added. */
 static struct json with_variables(struct proxy *p, struct json containers, struct json env)
 {
     struct json_builder list;
@@ -113,8 +113,8 @@ static struct json generation_variable(struct arena *a)
             json_str("metadata.annotations['" TOOLHIVE_GENERATION "']") });
 }
 
-/* nil leaves the number to others after creation; stdio has one process and so one replica, whoever
- * scaled it; zero stays zero. */
+/* nil leaves the number to other clients after the creation. stdio has one process and so one
+ * replica, even if it was scaled; zero stays zero. */
 static struct json replicas(const struct proxy *p, struct json live)
 {
     struct json wanted = json_get(p->spec, "replicas");
@@ -134,7 +134,7 @@ static bool is_restart(const struct proxy *p, struct json live, const char **ret
     *ret = done;
     if (text_empty(asked) || !time_parse(asked, &at_ms))
         return false;
-    /* Asked for before there was anything to restart. */
+    /* A restart that was requested before the first Deployment has no effect. */
     *ret = json_present(live) ? asked : done;
     return !text_eq(asked, done);
 }
@@ -228,7 +228,7 @@ static const char *phase_of(const struct proxy *p, struct json live, const struc
     }
     if (!n->total)
         return "Pending";
-    /* The only pod of a server that crashes is ready now and then. */
+    /* The only pod of a crashing server is ready now and then. */
     bool down = n->servers && (n->servers == 1 || !n->servers_ready);
     if (trouble && down && n->running == n->total) {
         *ret_message = arena_printf(p->a, "MCP server pod failed: %s", trouble);
@@ -282,7 +282,7 @@ static void tell(struct proxy *p, const struct told *t)
         plan_done(p->out);
 }
 
-/* The workload stays as it is; what was told of it stays, besides the cause. */
+/* Keeps the workload and its status, except for the cause. */
 static void tell_failure(struct proxy *p, const char *message)
 {
     plan_keep_children(p->out);
@@ -312,7 +312,7 @@ static struct proxy proxy_of(const struct view *in, struct plan *out)
         .ns = view_namespace(in),
         .kind = "MCPServer",
         .labels = toolhive_labels(in->arena, "mcpserver", view_name(in)),
-        /* An object in a file has none yet; the API server gives it this one. */
+        /* An object in a file has no generation; the API server will set it to this. */
         .generation = json_get_int(in->object, "metadata.generation", 1),
         .port = json_get_int(spec, "proxyPort", 8080),
         .transport = toolhive_text(spec, "transport", "stdio"),

@@ -68,7 +68,7 @@ static void push_users(const struct proxy *p, struct json_builder *env)
                 p->a, toolhive_text(*item, "name", ""), toolhive_text(*item, "value", "")));
 }
 
-/* Those of users that one of the operator's takes the place of. */
+/* Reports users' variables that the operator's replace. */
 static void ignore_users(struct proxy *p, struct json env)
 {
     json_each (item, json_get(p->spec, OVERRIDES ".env")) {

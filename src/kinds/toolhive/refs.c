@@ -1,5 +1,5 @@
-/* References of MCPServer and MCPRemoteProxy. A reference that cannot be used leaves the running
- * workload as it is and says why (fail stale). */
+/* References of MCPServer and MCPRemoteProxy. If a reference cannot be used, the running workload
+ * is kept and the status reports why (fail stale). */
 
 #include "engine/plan.h"
 #include "engine/view.h"
@@ -100,7 +100,7 @@ static size_t upstreams(struct json config)
     return json_get(config, "spec.embeddedAuthServer.upstreamProviders").count;
 }
 
-/* MCPServer and MCPRemoteProxy have room for one upstream provider. */
+/* MCPServer and MCPRemoteProxy support one upstream provider. */
 static bool has_many_upstreams(struct proxy *p, struct json config, const char *condition)
 {
     size_t count = upstreams(config);
@@ -135,7 +135,7 @@ static void resolve_external(struct proxy *p)
         p->broken = say(p, "MCPExternalAuthConfig %s not found in namespace %s", name, p->ns);
         return;
     }
-    /* This type never works, also while nobody has said so in the status yet. */
+    /* This type never works, even before the status reports it. */
     bool enterprise = proxy_external_is(p, "obo");
     if (is_false(p->external) || enterprise) {
         struct json valid = valid_of(p->external);
@@ -309,7 +309,7 @@ void proxy_tell_auth_server(struct proxy *p)
             json_get_text(p->spec, "authServerRef.name"));
 }
 
-/* ---- what only advises ---- */
+/* ---- advisory conditions ---- */
 
 static void advise_group(struct proxy *p)
 {
@@ -412,7 +412,8 @@ static bool wants_users(struct json limits)
     return wanted;
 }
 
-/* The proxy would end at its start; upstream does not tell. An MCPRemoteProxy is not made then. */
+/* The proxy would exit at startup; upstream does not report it. An MCPRemoteProxy is not created
+ * then. */
 static void advise_policies(struct proxy *p)
 {
     const char *fault = toolhive_policy_fault(

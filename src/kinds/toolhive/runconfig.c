@@ -1,4 +1,4 @@
-/* runconfig.json: everything the proxy needs to know, as upstream's runner reads it. */
+/* runconfig.json: the configuration of the proxy, in the format of upstream's runner. */
 
 #include "kinds/toolhive/runconfig_tables.h"
 
@@ -86,7 +86,7 @@ static struct json mounts(const struct proxy *p, bool strings, bool read_only)
     return json_or_absent(json_list_end(&list));
 }
 
-/* A profile of the user's own, from a ConfigMap of the cluster: never a file of this machine. */
+/* A user's own profile, from a ConfigMap of the cluster: never from a file of this machine. */
 static bool profile_from_map(struct proxy *p, const char *name, struct json *ret)
 {
     const char *key = toolhive_text(p->spec, "permissionProfile.key", "");
@@ -183,7 +183,7 @@ static struct json oidc_config(const struct proxy *p, bool auth_server)
 
 /* ---- outgoing authentication ---- */
 
-/* Only whether a Secret is there is asked; its values are never read. */
+/* Only checks whether a Secret exists; its values are never read. */
 static bool check_secret(struct proxy *p, const char *what, struct json ref)
 {
     const char *name = json_get_text(ref, "name");
@@ -404,7 +404,7 @@ static struct json one(struct arena *a, const char *key, struct json value)
     return json_map(a, { key, value });
 }
 
-/* The one upstream provider whose token the proxy uses instead of its own. */
+/* The only upstream provider, whose token the proxy uses instead of its own. */
 static void push_swap(struct json_builder *chain, struct json server)
 {
     struct arena *a = chain->arena;
@@ -458,7 +458,7 @@ static void push_limits(struct json_builder *chain, const struct proxy *p, struc
                 { "redis_db", json_get(redis, "db") }));
 }
 
-/* From a value to what has only it. */
+/* Adds a middleware with this value as its only parameter, if there is a value. */
 static void push_if(
     struct json_builder *chain, const char *type, const char *key, struct json value)
 {
@@ -594,7 +594,7 @@ static bool conflicts(struct proxy *p)
     return true;
 }
 
-/* Faults that upstream finds while it builds the options come with this in front. */
+/* A prefix for faults that upstream finds while it builds the options. */
 static void add_context(struct proxy *p, const char *more)
 {
     p->fault =

@@ -83,7 +83,7 @@ static const struct document_field authz[] = {
     TEXT_ALWAYS("version"), TEXT_ALWAYS("type"), POINTER("cedar", cedar), { 0 }
 };
 
-/* Documents that come from a ConfigMap or an MCPAuthzConfig keep sorted keys; they are marked. */
+/* Documents from a ConfigMap or an MCPAuthzConfig keep sorted keys; they are marked. */
 static const struct document_field *authz_fields(struct json owner)
 {
     return json_present(json_member(owner, "authz_config_inline")) ? authz : NULL;

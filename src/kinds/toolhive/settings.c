@@ -2,7 +2,7 @@
 
 #include "base/str.h"
 
-/* The proxy is this program; upstream's image works too. The gateway is upstream's. */
+/* The proxy is this program; upstream's image works, too. The gateway is upstream's. */
 #define GATEWAY_IMAGE "ghcr.io/stacklok/toolhive/vmcp:v0.44.0"
 #define REGISTRY_IMAGE "ghcr.io/stacklok/thv-registry-api:v1.3.0"
 

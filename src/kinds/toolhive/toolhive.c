@@ -244,7 +244,7 @@ const char *toolhive_service_url(const struct view *in, const char *service, int
     const struct toolhive_settings *settings = in->settings;
     const char *host =
         arena_printf(in->arena, "%s.%s.svc.cluster.local", service, view_namespace(in));
-    if (settings->one_machine) /* no DNS there */
+    if (settings->one_machine) /* there is no DNS */
         host = json_get_text(view_child(in, &RESOURCE_SERVICE, service), "spec.clusterIP");
     return host ? arena_printf(in->arena, "http://%s:%lld", host, (long long)port) : NULL;
 }

@@ -1,4 +1,4 @@
-/* A VirtualMCPServer: one gateway before all members of an MCPGroup. vmcp.h has the picture. */
+/* A VirtualMCPServer: one gateway in front of all members of an MCPGroup. vmcp.h has a diagram. */
 
 #include "base/names.h"
 #include "engine/plan.h"
@@ -88,7 +88,7 @@ static void plan_identity(struct vmcp *v)
         proxy_rules(v->p.a, v->fixed ? fixed : discovered));
 }
 
-/* The key that binds session tokens to this gateway: made once, never read. */
+/* The key that binds session tokens to this gateway: generated once, never read. */
 static void plan_key(struct vmcp *v)
 {
     struct arena *a = v->p.a;
@@ -131,7 +131,7 @@ static void plan_service(struct vmcp *v, const char *name)
                         { "protocol", json_str("TCP") })) }));
 }
 
-/* What a child cannot be made for. */
+/* Why a child cannot be created. */
 static const char *trouble(const struct vmcp *v, const char *service)
 {
     const struct {
@@ -158,7 +158,7 @@ struct told {
     bool ready;
 };
 
-/* By what the gateway has found of its back ends; it says the same in its own words. */
+/* From what the gateway reports about its back ends; its own messages say the same. */
 static struct told of_backends(const struct vmcp *v)
 {
     struct arena *a = v->p.a;
@@ -227,7 +227,7 @@ static void tell(struct vmcp *v, const struct told *t, const char *url)
         plan_done(v->p.out);
 }
 
-/* The gateway stays as it is; the status says why. */
+/* Keeps the gateway; the status reports why. */
 static void tell_failure(struct vmcp *v, const char *message)
 {
     plan_keep_children(v->p.out);

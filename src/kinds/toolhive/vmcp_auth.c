@@ -1,5 +1,6 @@
-/* How a gateway reaches the members of its group: authentication, headers and CA bundles. A member
- * whose authentication cannot be built is left out, never reached with another identity. */
+/* How a gateway connects to the members of its group: authentication, headers and CA bundles. A
+ * member whose authentication cannot be built is left out; it is never contacted with another
+ * identity. */
 
 #include "engine/plan.h"
 #include "engine/view.h"
@@ -7,7 +8,7 @@
 #include "kinds/toolhive/vmcp.h"
 
 #define CA_BUNDLES "/etc/toolhive/ca-bundles"
-/* Conditions for single back ends; each further one is only counted. */
+/* Conditions for individual back ends; further ones are only counted. */
 #define BACKEND_CONDITIONS_MAX 24
 #define CONDITION_TYPE_MAX 316
 
@@ -91,7 +92,7 @@ static struct json aws(struct arena *a, struct json s)
 
 struct built {
     struct json strategy;
-    const char *wrong;  /* NULL: it could be built */
+    const char *wrong;  /* NULL: it was built */
     const char *reason; /* NULL: ConversionFailed */
 };
 
@@ -133,7 +134,7 @@ static struct built strategy_of(const struct vmcp *v, const char *name)
     return (struct built){ .wrong = arena_printf(a, "unsupported auth type: %s", type) };
 }
 
-/* Which upstream's token a strategy uses, where the embedded auth server has the choice. */
+/* Sets the upstream whose token a strategy uses, if the embedded auth server has several. */
 static struct built with_provider(const struct vmcp *v, struct built b)
 {
     static const char *const kinds[] = { "tokenExchange", "awsSts", "xaa" };
@@ -157,8 +158,8 @@ static struct built with_provider(const struct vmcp *v, struct built b)
     return b;
 }
 
-/* What a spec says of the default, or of one back end. In discovered mode upstream writes it in
- * another way: nothing is filled in. */
+/* The setting of the default, or of one back end. In discovered mode upstream writes it
+ * differently: without defaults. */
 static struct built chosen(const struct vmcp *v, struct json choice)
 {
     if (text_eq(json_get_text(choice, "type"), "discovered"))
@@ -224,7 +225,7 @@ static const char *external_name(const struct member *m)
     return json_get_text(m->object, "spec.externalAuthConfigRef.name");
 }
 
-/* What members say themselves. In a discovered group the gateway reads it again; then only the
+/* What members declare themselves. In a discovered group the gateway reads it again, so only the
  * conditions come from here. */
 static void discover(
     struct vmcp *v, struct telling *t, struct json chosen_ones, struct json_builder *strategies)
@@ -315,8 +316,8 @@ static bool is_of_kubernetes(const char *key)
     return false;
 }
 
-/* workload_status is what it is when all is well: upstream writes the present phase, so that every
- * change of a member's phase rolls the gateway. */
+/* workload_status is the value of a healthy member: upstream writes the present phase, so that
+ * every change of a member's phase rolls the gateway. */
 static struct json metadata_of(const struct vmcp *v, const struct member *m)
 {
     static const char *const types[] = { "mcp_server", "remote_proxy", "server_entry" };

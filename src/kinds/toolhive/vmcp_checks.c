@@ -1,5 +1,5 @@
-/* What a VirtualMCPServer says, checked before anything is made of it. Each check sets its
- * condition; the first that fails says why in v->p.broken, and the gateway stays as it is. */
+/* Checks of a VirtualMCPServer before anything is created. Each check sets its condition. The first
+ * that fails sets v->p.broken, and the gateway is kept. */
 
 #include "engine/plan.h"
 #include "engine/view.h"
@@ -336,7 +336,7 @@ static bool check_auth_server(struct vmcp *v)
     return check_parameters(v, server);
 }
 
-/* Whose token Cedar policies see must be clear. */
+/* It must be clear whose token Cedar policies see. */
 static bool check_policies(struct vmcp *v)
 {
     struct json server = json_get(v->spec, "authServerConfig");
@@ -406,7 +406,7 @@ static bool secret_missing(struct vmcp *v, const char *what, struct json ref)
     return true;
 }
 
-/* Only whether Secrets are there is asked; their values are never read. */
+/* Only checks whether Secrets exist; their values are never read. */
 static bool check_secrets(struct vmcp *v)
 {
     struct json document;

@@ -1,5 +1,5 @@
-/* config.yaml: everything the gateway needs to know, as upstream's gateway reads it. It starts from
- * spec.config; what the object says elsewhere takes the place of what stands there. */
+/* config.yaml: the configuration of the gateway, in the format of upstream's gateway. It starts
+ * with spec.config; other fields of the object override it. */
 
 #include "base/time.h"
 #include "engine/plan.h"
@@ -20,9 +20,9 @@ static bool fault(struct vmcp *v, const char *format, ...)
     return false;
 }
 
-/* ---- what the user wrote ---- */
+/* ---- user input ---- */
 
-/* Set by the operator whatever stands there. */
+/* Always set by the operator, even if the user sets them. */
 static const char *const overwritten[] = {
     "groupRef", "incomingAuth", "name", "outgoingAuth", "sessionStorage", "telemetry"
 };
@@ -152,7 +152,7 @@ static struct json oidc(const struct vmcp *v)
                                    toolhive_text(ca, "key", "ca.crt"))) });
 }
 
-/* Whose token Cedar policies see: the one named, else the first upstream. */
+/* The upstream whose token Cedar policies see: the named one, or else the first. */
 static const char *upstream_of_policies(const struct vmcp *v)
 {
     struct json server = json_get(v->spec, "authServerConfig");
@@ -187,7 +187,7 @@ static bool authz(struct vmcp *v, struct json *ret)
 
 /* ---- aggregation ---- */
 
-/* An MCPToolConfig gives what the workload's own row does not. */
+/* An MCPToolConfig adds what the workload's own row does not set. */
 static bool with_tool_config(struct vmcp *v, struct json row, struct json *ret)
 {
     struct arena *a = v->p.a;
@@ -273,7 +273,7 @@ static bool is_zero(struct json v)
            (json_is(v, JSON_INT) && !v.integer);
 }
 
-/* Zero values take the default, level by level. */
+/* Defaults replace zero values, level by level. */
 static struct json with_defaults(struct arena *a, struct json given, struct json defaults)
 {
     json_each_member (m, defaults) {
@@ -381,7 +381,7 @@ static bool config(struct vmcp *v, struct json *ret)
     return true;
 }
 
-/* ---- the auth server and what must fit it ---- */
+/* ---- the auth server and settings that must match it ---- */
 
 static bool integration(struct vmcp *v, const char *format, ...) printf_like(2, 3);
 static bool integration(struct vmcp *v, const char *format, ...)

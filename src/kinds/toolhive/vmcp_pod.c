@@ -10,7 +10,7 @@
 #define PULL_SECRETS_HASH "toolhive.stacklok.io/imagepullsecrets-hash"
 #define VOLUME_NAME_MAX 63
 
-/* Sorted by name, as upstream hashes them. */
+/* Sorted by name, as in upstream's hash. */
 static struct json by_name(struct arena *a, struct json list)
 {
     struct json_builder map, sorted;
@@ -35,7 +35,8 @@ static struct json probe(struct arena *a, const char *path, const int64_t (*time
         { "failureThreshold", json_int((*times)[3]) });
 }
 
-/* What runs stays until its object changes; the user may ask for an image at any time. */
+/* A running gateway keeps its image until its object changes; the user may set an image at any
+ * time. */
 static const char *image(struct vmcp *v, struct json live)
 {
     const char *ours = v->p.settings->vmcp_image;
@@ -95,7 +96,7 @@ static struct json environment(struct vmcp *v)
     return json_list_end(&env);
 }
 
-/* Names of entries may be longer than a volume's; then a hash tells them apart. */
+/* An entry's name may be too long for a volume; then it gets a hash. */
 static const char *ca_volume(struct arena *a, const char *entry)
 {
     const char *name = arena_printf(a, "ca-bundle-%s", entry);

@@ -5,7 +5,7 @@
 #include "kinds/toolhive/document_macros.h"
 #include "kinds/toolhive/runconfig_tables.h"
 
-/* ---- who comes in ---- */
+/* ---- incoming authentication ---- */
 
 static const struct document_field oidc[] = {
     TEXT_ALWAYS("issuer"),
@@ -36,7 +36,7 @@ static const struct document_field incoming[] = {
     TEXT_ALWAYS("type"), POINTER("oidc", oidc), POINTER("authz", authz), { 0 }
 };
 
-/* ---- how back ends are reached ---- */
+/* ---- access to back ends ---- */
 
 static const struct document_field header_injection[] = {
     TEXT_ALWAYS("headerName"), TEXT("headerValue"), TEXT("headerValueEnv"), { 0 }
@@ -106,7 +106,7 @@ static const struct document_field backend[] = {
     { 0 },
 };
 
-/* ---- which tools are shown ---- */
+/* ---- which tools are offered ---- */
 
 static const struct document_field hints[] = {
     RAW("title"),
@@ -255,7 +255,7 @@ static const struct document_field code_mode[] = {
 static const struct document_field sessions[] = {
     TEXT_ALWAYS("provider"), TEXT("address"), INT("db"), TEXT("keyPrefix"), { 0 }
 };
-/* Upstream's YAML library does not know its duration type: the time comes one level deeper. */
+/* Upstream's YAML library does not know its duration type: the time is one level deeper. */
 static const struct document_field period[] = { { .name = "duration", .kind = DOCUMENT_DURATION },
     { 0 } };
 static const struct document_field bucket[] = {

@@ -1,11 +1,12 @@
-/* Webhooks of an MCPServer: what the RunConfig says of them, and the Secrets they need as files. */
+/* Webhooks of an MCPServer: their part of the RunConfig, and the Secrets that they need as
+ * files. */
 
 #include "base/time.h"
 #include "kinds/toolhive/proxy.h"
 
 #define MOUNTS "/etc/toolhive/webhooks"
 
-/* Secrets of one webhook: where they are in its spec, and what their file is for. */
+/* Secrets of one webhook: their path in its spec, and the purpose of their file. */
 static const struct {
     const char *path, *purpose;
 } secrets[] = {
@@ -15,7 +16,7 @@ static const struct {
     { "tlsConfig.clientKeySecretRef", "tls_client_key" },
 };
 
-/* Upstream's hash: FNV-1a over Go's debug form of a string. */
+/* Upstream's hash: FNV-1a over Go's debug format of a string. */
 static const char *hash(struct arena *a, const char *text)
 {
     uint32_t h = 0x811c9dc5;
@@ -92,7 +93,7 @@ struct json proxy_webhooks(const struct proxy *p, const char *phase)
     return json_or_absent(json_list_end(&list));
 }
 
-/* Sorted by identifier: a map's order. */
+/* Sorted by identifier: the order of a map. */
 void proxy_webhook_volumes(
     const struct proxy *p, struct json_builder *volumes, struct json_builder *mounts)
 {

@@ -1,4 +1,4 @@
-/* An MCPAuthzConfig: who may call what, by Cedar policies or by a server that is asked. */
+/* An MCPAuthzConfig: who may call what, by Cedar policies or by an external server. */
 
 #include "base/url.h"
 #include "engine/plan.h"
@@ -15,8 +15,8 @@ static struct config_verdict check_cedar(
     struct json policies = json_get(config, "policies");
     if (!json_is(policies, JSON_LIST) || !policies.count)
         return config_fault(a, "at least one policy is required for Cedar authorization");
-    /* Upstream says that such an object is valid and its proxies end at start. The object stays
-     * usable, as there; the condition says what is wrong. */
+    /* Upstream reports such an object as valid, and its proxies exit at startup. The object stays
+     * usable, as in upstream; the condition reports what is wrong. */
     const char *fault = toolhive_policy_fault(a, policies, "spec.config.policies");
     if (fault)
         plan_condition(out, "PoliciesParsed", false, "AuthzPolicySyntaxInvalid", "%s", fault);

@@ -16,7 +16,7 @@ struct config_verdict config_fault(struct arena *a, const char *format, ...)
     return v;
 }
 
-/* ---- who refers to it ---- */
+/* ---- referents ---- */
 
 /* Workloads as "MCPServer/weather", sorted by kind as the table has them, then by name. */
 static struct json referents_of(const struct view *in, const struct config_kind *kind)

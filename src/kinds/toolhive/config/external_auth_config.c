@@ -1,5 +1,5 @@
-/* An MCPExternalAuthConfig: how a proxy shows who it is to the server behind it, or the embedded
- * OAuth authorization server in front. Most of its rules are in the CRD. */
+/* An MCPExternalAuthConfig: how a proxy authenticates to the server behind it, or the embedded
+ * OAuth authorization server in front of it. Most of its rules are in the CRD. */
 
 #include "base/time.h"
 #include "engine/plan.h"
@@ -57,7 +57,7 @@ static struct config_verdict check_redis(struct arena *a, struct json redis)
     return CONFIG_VALID;
 }
 
-/* Without userInfo, and without a way to read it from the token, users get made-up subjects. */
+/* Without userInfo, and without a way to read it from the token, users get generated subjects. */
 static void tell_identity(struct plan *out, struct arena *a, struct json providers)
 {
     const char *names = "";
@@ -115,7 +115,8 @@ static struct config_verdict check(const struct view *in, struct plan *out, stru
     return CONFIG_VALID;
 }
 
-/* A gateway and an entry leave out what they cannot get, as upstream does; they hold nothing up. */
+/* A gateway and an entry skip configs that they cannot get, as in upstream; they do not block the
+ * deletion. */
 static const struct config_referent referents[] = {
     { &TOOLHIVE_SERVER, REF },
     { &TOOLHIVE_SERVER, SERVER_REF },

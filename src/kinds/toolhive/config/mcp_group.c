@@ -1,5 +1,5 @@
-/* An MCPGroup: the servers, proxies and entries of its namespace that name it. Its deletion is not
- * held up; the members tell that their group is missing. */
+/* An MCPGroup: the servers, proxies and entries of its namespace that name it. It can always be
+ * deleted; the members report that their group is missing. */
 
 #include "engine/plan.h"
 #include "engine/view.h"

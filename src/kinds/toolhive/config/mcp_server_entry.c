@@ -1,4 +1,4 @@
-/* An MCPServerEntry: a remote server that gateways connect to themselves. It is only checked. */
+/* An MCPServerEntry: a remote server that gateways connect to directly. It is only checked. */
 
 #include "engine/plan.h"
 #include "engine/view.h"
@@ -90,7 +90,7 @@ static struct verdict check_bundle(const struct view *in, struct json spec)
     };
 }
 
-/* Only whether the Secrets are there is looked at, never what is in them. */
+/* Only checks whether the Secrets exist, and never reads their content. */
 static struct verdict check_headers(const struct view *in, struct json spec)
 {
     struct json headers = json_get(spec, "headerForward.addHeadersFromSecret");

@@ -1,4 +1,4 @@
-/* An MCPOIDCConfig: whose tokens a server takes. */
+/* An MCPOIDCConfig: which tokens a server accepts. */
 
 #include "base/url.h"
 #include "engine/view.h"
@@ -33,7 +33,7 @@ static struct config_verdict check_url(
     return CONFIG_VALID;
 }
 
-/* Tokens of any account are taken whose audience is right. */
+/* Tokens of any account are accepted if their audience is right. */
 static void tell_ignored(struct arena *a, struct plan *out, struct json account)
 {
     static const char *const fields[] = { "serviceAccount", "namespace" };

@@ -1,4 +1,4 @@
-/* An MCPToolConfig: which tools a server shows, and under which names. */
+/* An MCPToolConfig: which tools a server offers, and under which names. */
 
 #include "kinds/toolhive/config/config.h"
 
@@ -8,11 +8,11 @@ static struct config_verdict check(const struct view *in, struct plan *out, stru
 {
     (void)out;
     (void)in;
-    (void)spec; /* the CRD says it all */
+    (void)spec; /* the CRD validates everything */
     return CONFIG_VALID;
 }
 
-/* A MCPRemoteProxy cannot do without it either; upstream lets it go under a proxy's feet. */
+/* An MCPRemoteProxy needs it, too; upstream allows its deletion while the proxy uses it. */
 static const struct config_referent referents[] = {
     { &TOOLHIVE_SERVER, REF },
     { &TOOLHIVE_REMOTE_PROXY, REF },

@@ -1,4 +1,4 @@
-/* An MCPWebhookConfig: servers that are asked about each MCP request. */
+/* An MCPWebhookConfig: servers that are called for each MCP request. */
 
 #include "base/time.h"
 #include "base/url.h"
@@ -8,7 +8,7 @@
 #define REF "spec.webhookConfigRef.name"
 #define TIMEOUT_NS_MAX ((int64_t)30 * 1000000000)
 
-/* What is wrong with one webhook; NULL: nothing. */
+/* Why a webhook is invalid; NULL: it is valid. */
 static const char *fault_of(struct arena *a, struct json w)
 {
     const char *text = toolhive_text(w, "url", ""), *timeout = json_get_text(w, "timeout");

@@ -1,5 +1,5 @@
 /* An EmbeddingServer: a StatefulSet that serves a model for embeddings, and its Service. Users'
- * labels and annotations win here, as upstream has it, except where a selector depends on them. */
+ * labels and annotations win here, as in upstream, except for those of selectors. */
 
 #include "base/quantity.h"
 #include "engine/plan.h"
@@ -10,12 +10,13 @@
 
 #define CACHE "model-cache"
 #define CACHE_PATH "/data"
-/* A pod's label has this name and a revision of eleven characters. */
+/* A label of the pods is this name plus a revision of eleven characters. */
 #define NAME_MAX_OF_PODS 52
 #define OVERRIDES "resourceOverrides."
 #define INSTANCE "app.kubernetes.io/instance"
 
-/* A list of its own in the cache: these pods have labels that the family's others have not. */
+/* A separate list in the cache: the labels of these pods differ from those of the family's other
+ * pods. */
 static const struct resource embedding_pod = { "", "v1", "Pod", "pods", false };
 
 struct server {
@@ -121,7 +122,7 @@ static struct json container(const struct server *s, struct json resources)
         { "readinessProbe", probe(s, 30, 10, 5) });
 }
 
-/* Whole, with what the API server fills in: the list is one value to it. */
+/* Including the API server's defaults, because the list is one atomic value. */
 static struct json claims(const struct server *s)
 {
     struct json cache = json_get(s->spec, "modelCache");
@@ -223,7 +224,7 @@ static void tell(const struct server *s, const char *phase, const char *message,
         plan_done(s->out);
 }
 
-/* The workload stays as it is. */
+/* Keeps the workload. */
 static void tell_failure(const struct server *s, const char *message)
 {
     plan_keep_children(s->out);

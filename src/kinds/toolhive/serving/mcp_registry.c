@@ -1,5 +1,5 @@
-/* An MCPRegistry: the server of a catalogue of MCP servers. Upstream calls the kind deprecated; it
- * works all the same. */
+/* An MCPRegistry: the server of a catalogue of MCP servers. Upstream has deprecated the kind, but
+ * it is fully supported. */
 
 #include "base/names.h"
 #include "engine/plan.h"
@@ -19,7 +19,8 @@
 #define PROBE_PORT 8081
 #define APP "app.kubernetes.io/name"
 
-/* A list of its own in the cache: these pods have labels that the family's others have not. */
+/* A separate list in the cache: the labels of these pods differ from those of the family's other
+ * pods. */
 static const struct resource registry_pod = { "", "v1", "Pod", "pods", false };
 
 struct registry {
@@ -27,7 +28,7 @@ struct registry {
     struct plan *out;
     struct arena *a;
     struct json spec;
-    const char *name, *api, *account, *config; /* names of ours and of children */
+    const char *name, *api, *account, *config; /* names of the object and its children */
 };
 
 static struct registry registry_of(const struct view *in, struct plan *out)
@@ -73,7 +74,7 @@ static struct json mount(
         { "readOnly", json_true_or_absent(fixed) });
 }
 
-/* libpq refuses a password file that others may read, which a file of a Secret is. */
+/* libpq refuses a password file that other users may read, as files of a Secret are. */
 static struct json init_container(struct arena *a)
 {
     return json_fields(a,
@@ -165,7 +166,7 @@ static struct json volumes(const struct registry *r)
     return json_list_end(&list);
 }
 
-/* ---- the user's part of the pod, which wins ---- */
+/* ---- the user's part of the pod, which takes precedence ---- */
 
 static struct json with_items(struct arena *a, struct json ours, struct json users, const char *key,
     struct json (*join)(struct arena *, struct json, struct json))
@@ -229,7 +230,7 @@ static struct json join_template(struct arena *a, struct json ours, struct json 
                 json_get(right, lists[i].name),
                 "name",
                 lists[i].join));
-    /* The selector needs the labels, and the hash is what rolls pods. */
+    /* The selector needs the labels, and the hash triggers rollouts. */
     struct json labels =
         json_overlay(a, json_get(users, "metadata.labels"), json_get(ours, "metadata.labels"));
     struct json annotations = json_overlay(
@@ -351,7 +352,7 @@ static void plan_service(const struct registry *r)
 
 /* ---- checks and status ---- */
 
-/* How many items of a list have this text at a path. */
+/* The number of items of a list with this text at a path. */
 static size_t count(struct json list, const char *path, const char *text)
 {
     size_t n = 0;
@@ -414,7 +415,7 @@ static void tell(const struct registry *r, const char *phase, const char *messag
         plan_done(r->out);
 }
 
-/* The workload stays as it is. */
+/* Keeps the workload. */
 static void tell_failure(const struct registry *r, const char *reason, const char *message)
 {
     plan_keep_children(r->out);

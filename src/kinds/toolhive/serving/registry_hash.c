@@ -1,5 +1,5 @@
-/* Upstream's hashes of a registry: FNV-1a over the debug form that Go prints of the spec. They are
- * in the pod template, so that equal ones let pods run on when this operator takes over. */
+/* Upstream's hashes of a registry: FNV-1a over Go's debug format of the spec. They are in the pod
+ * template, so with equal hashes the pods keep running when this operator takes over. */
 
 #include "base/buf.h"
 #include "kinds/toolhive/serving/registry.h"
@@ -25,7 +25,7 @@ static void add_bytes(struct buf *b, const char *text)
     buf_add_text(b, "]");
 }
 
-/* A list of raw JSON: a field's name, its type, {Raw:…} for each item. */
+/* A list of raw JSON: the field's name, its type, {Raw:…} for each item. */
 static void add_raw_list(struct buf *b, struct arena *a, const char *name, struct json list)
 {
     buf_printf(b, " %s:([]v1.JSON)", name);
