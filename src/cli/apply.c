@@ -1,5 +1,4 @@
-/* leeboard apply, delete and get: what one does with a server from the command line, as kubectl
- * does it, for machines without kubectl. */
+/* leeboard apply, delete and get: a small subset of kubectl, for machines without it. */
 
 #include <stdio.h>
 
@@ -15,7 +14,7 @@
 #define FIELD_MANAGER "leeboard-cli"
 #define OUTPUT_BYTES_MAX ((size_t)256 << 20)
 
-/* ---- apply and delete: each object of some files ---- */
+/* ---- apply and delete: each object of the files ---- */
 
 bool apply_find_target(struct ask *q, struct json object, struct apply_target *t, struct error *err)
 {
@@ -57,7 +56,7 @@ bool apply_object(struct ask *q, struct json object, struct apply_target *t,
     return true;
 }
 
-/* ---- all are checked before one is applied ---- */
+/* ---- all objects are checked before one is applied ---- */
 
 bool apply_is_brought(struct json objects, struct json object)
 {
@@ -86,7 +85,7 @@ static bool check_one(struct ask *q, struct json objects, struct json object, st
     struct json answer;
     int status;
     int64_t install_ms = q->install_ms;
-    q->install_ms = 0; /* no CRD that comes later brings this kind */
+    q->install_ms = 0; /* no later CRD defines this kind */
     bool found = apply_find_target(q, object, &t, err);
     q->install_ms = install_ms;
     if (!found)
@@ -103,8 +102,8 @@ static bool check_one(struct ask *q, struct json objects, struct json object, st
            (err->code == ERR_NOT_FOUND && brings_namespace(objects, t.ns));
 }
 
-/* A line about an object that the server refuses, unless our own check, which names the nearest
- * names, has one. */
+/* Adds a line about an object that the server refuses, unless our own check, which also suggests
+ * the nearest names, has one. */
 static void add_refusal(const struct inputs *in, size_t i, const char *message, struct buf *own)
 {
     struct json object = inputs_list(in).items[i];
@@ -187,7 +186,7 @@ void apply_name_error(struct json object, struct error *err)
     fail_in(err, "%s/%s", kind ? kind : "?", name ? name : "?");
 }
 
-/* Of what passes the check, one that fails does not keep the others. */
+/* Applies or deletes each object; a failure does not stop the others. */
 static int each_object(
     struct cli *cli, bool check, bool (*one)(struct ask *q, struct json object, struct error *err))
 {
@@ -223,7 +222,7 @@ static int run_delete(struct cli *cli)
     return each_object(cli, false, delete_one);
 }
 
-/* ---- get: a table, as the server lays it out ---- */
+/* ---- get: the server's table ---- */
 
 static const char *cell_text(struct arena *a, struct json cell)
 {
@@ -241,7 +240,7 @@ static const char *upper(struct arena *a, const char *text)
     return copy;
 }
 
-/* Rows of texts: the head first; with the namespace in front when all of them are asked for. */
+/* Rows of strings, headings first; with a column for the namespace if all are listed. */
 static struct json table_rows(struct arena *a, struct json table, bool wide, bool namespaces)
 {
     struct json_builder rows, head;

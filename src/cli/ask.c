@@ -57,9 +57,9 @@ static bool is_there(const char *folder)
     return access(folder, F_OK) == 0;
 }
 
-/* No flag names a server. --data and LEEBOARD_DATA mean this machine, also if nothing runs there. A
- * folder that is there means it unless KUBECONFIG names another server. A cluster is asked only
- * where there is nothing of this machine. */
+/* No flag selects a server. --data and LEEBOARD_DATA select this machine, even if nothing runs
+ * there. An existing folder also does, unless KUBECONFIG is set. A cluster is used only if this
+ * machine has neither. */
 static bool use_running(struct cli *cli, struct kube_config_options *options, struct error *err)
 {
     const char *folder;
@@ -75,7 +75,7 @@ static bool use_running(struct cli *cli, struct kube_config_options *options, st
            nothing_runs(cli, folder, "name another server with --kubeconfig FILE", err);
 }
 
-/* On another server than that of this machine a mistake is worse: it is named. */
+/* A mistake on a server of another machine is worse, so it is named. */
 static void name_target(const struct ask *q, const struct kube_config_options *options)
 {
     const char *folder,
@@ -128,7 +128,7 @@ void ask_close(struct ask *q)
         loop_free(q->loop);
 }
 
-/* ---- one question ---- */
+/* ---- one request ---- */
 
 struct answer {
     bool done, failed;
@@ -203,7 +203,7 @@ bool ask(struct ask *q, const struct ask_request *r, int *ret_status, struct jso
         &handlers,
         &got);
     if (!loop_run_until(q->loop, is_done, &got, 2 * ANSWER_MS))
-        assert(got.done); /* the transport ends every call by its time limit */
+        assert(got.done); /* the transport ends every call at its time limit */
     bool ok =
         got.failed ? (*err = got.err, false) : read_answer(a, &got, ret_status, ret_body, err);
     buf_done(&got.body);

@@ -1,7 +1,7 @@
 #pragma once
 
-/* For commands that ask an API server a few questions and end: one after another, each waited for.
- */
+/* For commands that send a few requests to an API server and exit. Requests are sent one by one,
+ * and each waits for its response. */
 
 #include "base/json.h"
 #include "base/resource.h"
@@ -11,24 +11,23 @@
 struct ask {
     struct cli *cli;
     struct kube_config config;
-    const char *ns; /* --namespace, else the context's */
+    const char *ns; /* --namespace, or the context's */
     struct loop *loop;
-    struct http_transport *transport;  /* NULL: kube is somebody else's, and so is the loop */
-    const struct kube_transport *kube; /* where questions go */
-    int64_t install_ms;                /* how long a kind whose CRD is new may take to be served */
+    struct http_transport *transport;  /* NULL: the caller owns kube and the loop */
+    const struct kube_transport *kube; /* where requests are sent */
+    int64_t install_ms;                /* how long to wait for the kind of a new CRD to be served */
 };
 
-/* By --kubeconfig, --context and --namespace; else the one that `leeboard up` runs, if --data or
- * LEEBOARD_DATA is set, or if its folder is there and KUBECONFIG is not set; else as kubectl. A
- * server that is not this machine's is named on standard error. ask_close() is due after failure
- * too. */
+/* Connects by --kubeconfig, --context and --namespace; else to the server of `leeboard up`, if
+ * --data or LEEBOARD_DATA is set, or if its folder exists and KUBECONFIG is not set; else as
+ * kubectl does. A server of another machine is named on standard error. Call ask_close() even after
+ * a failure. */
 bool ask_open(struct cli *cli, struct ask *ret, struct error *err) must_check;
-/* The one that `leeboard up` runs on this folder, in the namespace "default". Fails if none does.
- */
+/* Connects to the `leeboard up` of this folder, in the namespace "default". Fails if none runs. */
 bool ask_open_running(
     struct cli *cli, const char *folder, struct ask *ret, struct error *err) must_check;
 void ask_close(struct ask *q);
-/* The same questions on another way, which goes through this loop. Needs no closing. */
+/* Uses another transport, which runs on this loop. Needs no ask_close(). */
 void ask_over(struct cli *cli, struct loop *loop, const struct kube_transport *kube, const char *ns,
     struct ask *ret);
 
@@ -37,19 +36,18 @@ struct ask_request {
     const char *content_type, *accept; /* NULL: JSON */
     struct json body;                  /* absent: none */
 };
-/* An answer below 400 is its status and body (absent if it is no JSON); everything else fails with
- * the server's words. They live in the command's arena. */
+/* Returns the status and body of an answer below 400 (absent body: it is not JSON). Everything else
+ * fails with the server's message. Results are allocated in the command's arena. */
 bool ask(struct ask *q, const struct ask_request *request, int *ret_status, struct json *ret_body,
     struct error *err) must_check;
 
-/* The same, and again for some seconds while the server is busy, as it is with a CRD that is new.
- */
+/* The same, but retries for some seconds while the server is busy, as it is with a new CRD. */
 bool ask_patiently(struct ask *q, const struct ask_request *request, int *ret_status,
     struct json *ret_body, struct error *err) must_check;
 
-/* The resource of a kind, by discovery. One that was installed a moment ago is waited for. */
+/* The resource of a kind, by discovery. Waits for a kind whose CRD was just installed. */
 bool ask_resource_of_kind(struct ask *q, const char *api_version, const char *kind,
     struct resource *ret, struct error *err) must_check;
-/* By what people type: "models", "isvc", "deployments.apps". */
+/* By a name that people type: "models", "isvc", "deployments.apps". */
 bool ask_resource_of_word(
     struct ask *q, const char *word, struct resource *ret, struct error *err) must_check;

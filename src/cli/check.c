@@ -8,12 +8,12 @@
 #include "merge/schema.h"
 #include "merge/typed.h"
 
-#define NAME_BYTES_MAX 64 /* a longer name is nobody's slip */
+#define NAME_BYTES_MAX 64 /* a longer name is not a typo */
 #define NAMES_MAX 512
 
 struct check {
     struct inputs *in;
-    struct json objects, crds; /* crds: ours, and those of the manifests */
+    struct json objects, crds; /* crds: our own, and those of the manifests */
     struct schemas *schemas;
     struct buf *out;
     size_t count;
@@ -31,7 +31,7 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* How many characters must be put in, taken out or replaced. */
+/* The edit distance: characters to insert, remove or replace. */
 static size_t distance(const char *x, const char *y)
 {
     size_t row[NAME_BYTES_MAX + 1], length = strlen(y);
@@ -65,7 +65,7 @@ const char *check_nearest(const char *wrong, const char *const *candidates)
     return best;
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 static void tell(struct check *c, size_t i, const char *path, const char *what, const char *nearest)
 {
@@ -88,7 +88,7 @@ static void tell(struct check *c, size_t i, const char *path, const char *what, 
 
 /* ---- kinds of CRDs ---- */
 
-/* The schema at a path, or what of it there is. */
+/* The schema at a path, or the deepest one that exists along it. */
 static struct json schema_at(struct json schema, const char *path, size_t length)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -159,7 +159,7 @@ static void check_custom(struct check *c, size_t i, struct json schema)
         check_rules(c, i, schema, object);
 }
 
-/* ---- kinds that nobody knows ---- */
+/* ---- unknown kinds ---- */
 
 static const char *const builtin_kinds[] = {
     "ConfigMap",
@@ -298,9 +298,9 @@ size_t check_inputs(struct inputs *in, struct buf *out)
     return c.count;
 }
 
-/* ---- what a server says ---- */
+/* ---- messages of a server ---- */
 
-/* The path that a message is about: "spec.a.b" of ".spec.a.b: field not declared"; "": none. */
+/* The path in a message: "spec.a.b" of ".spec.a.b: field not declared"; "": none. */
 static const char *path_in(struct arena *a, const char *message)
 {
     const char *at = strstr(message, "spec.");

@@ -73,7 +73,7 @@ static bool is_bool(const char *text)
     return text_eq(text, "true") || text_eq(text, "false");
 }
 
-/* One flag at argv[*at], which moves on when the value is a word of its own. */
+/* Parses one flag at argv[*at], and advances *at if the value is a separate word. */
 static bool parse_flag(struct cli *cli, int argc, char **argv, int *at, struct error *err)
 {
     const char *word = argv[*at] + 1 + (argv[*at][1] == '-');

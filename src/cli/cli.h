@@ -1,13 +1,13 @@
 #pragma once
 
-/* The command line: a table a command, from which parsing, --help, completion and the man page all
- * come.
+/* The command line: one table per command, from which parsing, --help, completion and the man page
+ * are generated.
  *
  * Flags are `--name=value`, `--name value`, `--switch`, `--switch=false`; one dash before a long
- * name is taken too, because Go programs take it and people's manifests have it. `--` ends the
+ * name is also accepted, because Go programs accept it and existing manifests use it. `--` ends the
  * flags.
  *
- * Exit codes: 0 done; 1 it failed, standard error says why; 2 the command line is wrong. */
+ * Exit codes: 0 success; 1 failure, with the reason on standard error; 2 invalid command line. */
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -17,9 +17,9 @@ enum cli_exit { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 struct cli_flag {
     const char *name;     /* "kubeconfig" */
     char letter;          /* 'f'; 0: none */
-    const char *value;    /* what stands for the value in help: "FILE"; NULL: a switch */
-    const char *fallback; /* the value without the flag, for help too; NULL: none */
-    const char *help;     /* one sentence; NULL: for developers, not told */
+    const char *value;    /* the value's name in help: "FILE"; NULL: a switch */
+    const char *fallback; /* the default, also shown in help; NULL: none */
+    const char *help;     /* one sentence; NULL: for developers, hidden */
 };
 
 struct cli;
@@ -30,14 +30,14 @@ struct cli_command {
     const char *arguments;               /* "[FILE…]"; NULL: takes none */
     const char *text;                    /* paragraphs for --help and the man page; NULL: none */
     const struct cli_flag *const *flags; /* groups, each ended by one without a name; NULL ends */
-    bool shaping;                        /* takes the families' flags, which shape what is made */
+    bool shaping; /* accepts the families' flags, which change the objects that are created */
     bool hidden;
     int (*run)(struct cli *cli);
 };
 
-/* A command line, taken apart. */
+/* A parsed command line. */
 struct cli {
-    struct arena arena; /* of the whole command */
+    struct arena arena; /* lives as long as the command */
     const struct cli_command *command;
     const struct cli_command *const *commands;
     const char **names; /* of flags that were given, in order, with … */
@@ -54,13 +54,12 @@ extern const struct cli_command *const cli_commands[]; /* NULL-terminated; main.
 
 int cli_main(int argc, char **argv);
 
-/* The last value given, or the fallback, or NULL. Asking for a flag that the command does not have
- * is an assertion failure. */
+/* The last value, or the default, or NULL. Fails an assertion if the command has no such flag. */
 const char *cli_text(const struct cli *cli, const char *name);
 bool cli_on(const struct cli *cli, const char *name);    /* a switch */
-bool cli_given(const struct cli *cli, const char *name); /* on the command line */
+bool cli_given(const struct cli *cli, const char *name); /* whether it is on the command line */
 
-/* Complains on standard error and gives the exit code. */
+/* Prints the error to standard error and returns the exit code. */
 int cli_fail(const struct cli *cli, const struct error *err);
 int cli_usage(const struct cli *cli, const char *format, ...) printf_like(2, 3);
 

@@ -1,4 +1,4 @@
-/* leeboard down and kubeconfig: the end of what `leeboard up` runs, and the way to it. */
+/* leeboard down and kubeconfig: stop the running `leeboard up`, and get access to it. */
 
 #include <errno.h>
 #include <poll.h>
@@ -24,7 +24,7 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Whether a process is gone by then. */
+/* Whether the process ended in time. */
 static bool await_end(int pidfd, int64_t until_ms)
 {
     struct pollfd end = { .fd = pidfd, .events = POLLIN };
@@ -43,7 +43,7 @@ static int open_process(int pid)
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* SIGQUIT where nobody is to wait for anything; see up.c. */
+/* SIGQUIT if the process must not wait for anything; see up.c. */
 static bool end_process(int pid, bool now, int64_t wait_ms, struct error *err)
 {
     int pidfd = open_process(pid);
@@ -64,8 +64,8 @@ static bool end_process(int pid, bool now, int64_t wait_ms, struct error *err)
     return ok;
 }
 
-/* What a leeboard that was killed left behind: no pod ends with it. Supervisors pass SIGTERM on,
- * and kill for SIGUSR1 (node/shim.h). */
+/* Ends the processes that a killed leeboard left behind: their pods did not end with it.
+ * Supervisors pass SIGTERM on, and kill on SIGUSR1 (node/shim.h). */
 static size_t end_tasks(struct cli *cli, const char *folder, bool now, int64_t wait_ms)
 {
     struct up_task *tasks;

@@ -63,7 +63,7 @@ struct json embedded_crds(struct arena *a)
         struct json documents;
         struct error err;
         bool ok = yaml_parse_all(a, str_of(embedded_crd_texts[i]), "api", &documents, &err);
-        assert(ok); /* tests/crds/check reads them too */
+        assert(ok); /* tests/crds/check also parses them */
         json_push_all(&list, documents);
     }
     return json_list_end(&list);
@@ -78,7 +78,7 @@ const char *embedded_crds_digest(struct arena *a)
     return arena_strndup(a, sha256_end_hex(&h, a), 16);
 }
 
-/* Upstream's chart makes the same five; pods that name a class which does not exist are refused. */
+/* The same five as in upstream's chart; pods that name a missing class are refused. */
 static const struct {
     const char *name;
     int64_t value;

@@ -1,14 +1,14 @@
 #pragma once
 
-/* What the program carries with it. */
+/* Data that is embedded in the program. */
 
 #include "base/json.h"
 
 /* The CRDs under api/, parsed; a list. */
 struct json embedded_crds(struct arena *a);
-/* The same as the text of the files, comments and all, each a document of its own. */
+/* The same as the original text with comments, one document each. */
 extern const char *const embedded_crd_texts[]; /* NULL-terminated */
 /* Sixteen hexadecimal digits that change with those texts. */
 const char *embedded_crds_digest(struct arena *a);
-/* The priority classes that serving pods name; a list. */
+/* The priority classes that serving pods use; a list. */
 struct json embedded_priority_classes(struct arena *a);

@@ -19,7 +19,7 @@ struct engines {
     void *ctx;
 };
 
-/* Names once each: two engines of one namespace would fight. */
+/* Removes duplicate names: two engines of one namespace would conflict. */
 static bool read_names(struct engines *e, const char *namespaces, struct error *err)
 {
     struct str rest = str_of(namespaces ? namespaces : "");

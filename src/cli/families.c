@@ -13,7 +13,7 @@
 #include "kinds/llmkube/model_pool.h"
 #include "kinds/llmkube/model_router.h"
 
-/* Both managers write under the name of their binary. */
+/* Both managers use the name of their binary as field manager. */
 static const char *const predecessors[] = { "manager", NULL };
 
 static const struct kind *const otterscale_kinds[] = {
@@ -22,7 +22,7 @@ static const struct kind *const otterscale_kinds[] = {
     NULL,
 };
 
-/* Nobody wants all ConfigMaps of a cluster in memory for the sake of one. */
+/* Watches only one ConfigMap, because all of a cluster would need too much memory. */
 static const struct kind *dashboards(struct arena *a, struct families *f)
 {
     struct str name = str_of(f->llmkube.grafana_dashboard_source);
@@ -45,7 +45,7 @@ const struct setting *families_setting(size_t i)
     return NULL;
 }
 
-/* The i-th flag of the command line; those of no family are not ours to read. */
+/* The i-th flag of the command line; ignores flags that belong to no family. */
 static bool read_flag(struct cli *cli, size_t i, struct families *f, struct error *err)
 {
     const struct {
@@ -62,8 +62,8 @@ static bool read_flag(struct cli *cli, size_t i, struct families *f, struct erro
     return true;
 }
 
-/* ToolHive's operator is set up by variables of its environment; charts and overlays of its users
- * set them. */
+/* ToolHive's operator is configured by environment variables, which its users set in charts and
+ * overlays. */
 static bool read_variables(struct cli *cli, struct families *f, struct error *err)
 {
     for (const struct setting *s = toolhive_flags; s->name; s++) {
@@ -89,7 +89,7 @@ static void add_llmkube_kinds(struct arena *a, struct families *f)
     size_t count = 0;
     for (; count < lengthof(always); count++)
         f->llmkube_kinds[count] = always[count];
-    /* Of a FederatedCluster the hub alone says the phase. */
+    /* Only the hub sets the phase of a FederatedCluster. */
     if (!f->llmkube.federation_is_edge)
         f->llmkube_kinds[count++] = &federation_cluster_kind;
     if (f->llmkube.grafana_dashboard_source)
@@ -97,8 +97,8 @@ static void add_llmkube_kinds(struct arena *a, struct families *f)
     assert(count < FAMILY_KINDS_MAX);
 }
 
-/* An installation that has our image somewhere has the two others beside it, with names that end in
- * -router and -mcp. A digest is the one image's own: the version takes its place. */
+/* A registry with our image also has the two others, with names that end in -router and -mcp. A
+ * digest belongs to one image only: it is replaced by the version. */
 static const char *sibling_image(struct arena *a, const char *image, const char *suffix)
 {
     const char *slash = strrchr(image, '/'), *name = slash ? slash + 1 : image;

@@ -1,4 +1,4 @@
-/* help, version, completion and the man page: everything that is read off the command table. */
+/* help, version, completion and the man page: everything generated from the command table. */
 
 #include <stdio.h>
 
@@ -101,7 +101,7 @@ static void print_bash(struct buf *b)
         "complete -o default -F _leeboard leeboard\n");
 }
 
-/* Quoted for a zsh word inside single quotes, with brackets and colons out of _arguments' way. */
+/* Quoted for a zsh word inside single quotes, with brackets and colons escaped for _arguments. */
 static void add_zsh_text(struct buf *b, const char *text)
 {
     for (const char *c = text; *c; c++) {
@@ -175,8 +175,8 @@ const struct cli_command cli_completion = {
 
 /* ---- the man page ---- */
 
-/* roff text: a leading dot or quote and every backslash would be commands, and bytes beyond ASCII
- * are read as Latin-1 by some. */
+/* Escapes for roff: a leading dot or quote and every backslash would be commands, and some readers
+ * take non-ASCII bytes as Latin-1. */
 static void add_roff(struct buf *b, const char *text)
 {
     struct str rest = str_of(text);
@@ -188,7 +188,7 @@ static void add_roff(struct buf *b, const char *text)
             buf_add_text(b, "\\e");
         else if (c == '-')
             buf_add_text(b, "\\-");
-        else if (c == 0x2026) /* … : not every terminal has it */
+        else if (c == 0x2026) /* … : some terminals do not have it */
             buf_add_text(b, "...");
         else if (c >= 0x80)
             buf_printf(b, "\\[u%04X]", c);

@@ -48,8 +48,8 @@ const char *input_place(const struct inputs *in, size_t i, const char *path)
     return line ? arena_printf(in->arena, "%s:%d", o->file, line) : o->file;
 }
 
-/* The absolute path that a source means; NULL: it is no path, or an absolute one. An organisation
- * and a repository ("org/repo") look like a path too and are none. */
+/* The absolute path of a source; NULL: it is not a path, or already absolute. An organisation and a
+ * repository ("org/repo") look like a path but are not one. */
 static const char *absolute(struct arena *a, const char *source, const char *file)
 {
     const char *path = text_starts(source, "file://") ? source + strlen("file://") : source;

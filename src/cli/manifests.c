@@ -1,5 +1,5 @@
-/* leeboard manifests: everything that an installation needs, as YAML for kubectl. What the role
- * permits comes from cli/rights.h. */
+/* leeboard manifests: everything for an installation, as YAML for kubectl. cli/rights.h has the
+ * permissions of the role. */
 
 #include <stdio.h>
 
@@ -21,7 +21,7 @@ struct out {
     struct arena *a;
     struct buf text;
     const char *ns;      /* of the installation */
-    struct json watched; /* names of the namespaces that are worked in; absent: all */
+    struct json watched; /* names of the watched namespaces; absent: all */
     bool webhooks;
 };
 
@@ -100,7 +100,7 @@ static void print_roles(struct out *o, const struct families *f)
         json_push_all(&all, rights_rules(o->a, f, true));
         print_role(o, "ClusterRole", NAME, NULL, json_list_end(&all));
     }
-    /* Readers of /metrics are looked up at the API server. */
+    /* The API server authenticates and authorizes readers of /metrics. */
     struct json reviews = json_list(a,
         rights_rule(a, "authentication.k8s.io", "tokenreviews", "create"),
         rights_rule(a, "authorization.k8s.io", "subjectaccessreviews", "create"));
@@ -109,7 +109,7 @@ static void print_roles(struct out *o, const struct families *f)
     print_role(o, "Role", NAME "-leader", o->ns, json_list(a, lease));
 }
 
-/* Kubernetes adds these rules to its own roles view, edit and admin. */
+/* Kubernetes aggregates these rules into its own roles view, edit and admin. */
 static void print_roles_of_people(struct out *o, const struct families *f)
 {
     static const struct {
@@ -219,8 +219,8 @@ static struct json container(struct out *o, const char *image)
                 { "capabilities.drop", json_list(a, json_str("ALL")) }) });
 }
 
-/* classes: those of serving pods are there. Without one of them the operator would be the first
- * that a full node ends for such a pod. */
+/* classes: the priority classes of serving pods exist. Without one of them, a full node would evict
+ * the operator first in favour of such a pod. */
 static void print_deployment(struct out *o, const char *image, bool classes)
 {
     struct arena *a = o->a;
@@ -299,7 +299,7 @@ static void print_rest(struct out *o, const struct families *f, const char *imag
         print_webhooks(o);
 }
 
-/* As they are in the repository, with their comments. */
+/* The files of the repository, with their comments. */
 static void print_crds(struct out *o, const struct families *f)
 {
     for (size_t i = 0; embedded_crd_texts[i]; i++) {
@@ -307,7 +307,7 @@ static void print_crds(struct out *o, const struct families *f)
         struct error err;
         struct str text = str_of(embedded_crd_texts[i]);
         bool ok = yaml_parse_all(o->a, text, "api", &documents, &err);
-        assert(ok); /* tests/crds/check reads them too */
+        assert(ok); /* tests/crds/check also parses them */
         if (!families_have_group(f, json_get_text(json_item(documents, 0), "spec.group")))
             continue;
         if (!text_starts(text.ptr, "---"))

@@ -1,6 +1,6 @@
-/* leeboard mcp run: the process beside one MCP server, in place of ToolHive's thv-proxyrunner. It
- * reads the RunConfig, keeps the server's workload applied, and serves MCP clients until a signal
- * ends it. */
+/* leeboard mcp run: the proxy of one MCP server, which replaces ToolHive's thv-proxyrunner. It
+ * reads the RunConfig, keeps the server's workload applied, and serves MCP clients until it gets a
+ * signal. */
 
 #include <malloc.h>
 #include <signal.h>
@@ -69,7 +69,8 @@ static void print_line(void *ctx, struct str line)
 
 /* ---- configuration ---- */
 
-/* On one machine a pod has an address of its own, and may have no mounts: the node sets it. */
+/* On one machine, each pod has its own address, and may not support mounts: the node sets the
+ * address. */
 static void use_node_address(struct runner *r)
 {
     struct runconfig *c = &r->config;
@@ -254,7 +255,7 @@ static bool deploy(struct runner *r, struct error *err)
 
 /* ---- a server on standard streams, as a child ---- */
 
-/* The variables that the workload's container would have. */
+/* The variables that the workload's container would get. */
 static const char *const *child_variables(struct runner *r)
 {
     struct json vars = r->config.env_vars;
@@ -341,7 +342,7 @@ static void stop(struct runner *r)
         loop_free(r->loop);
 }
 
-/* ToolHive's names for what the log flags say. */
+/* ToolHive's variables set the defaults of the log flags. */
 static bool setup_log(const struct cli *cli, struct error *err)
 {
     if (!cli_setup_log(cli, err))

@@ -17,7 +17,7 @@ struct sample {
 };
 
 struct family {
-    struct str help, type; /* whole lines */
+    struct str help, type; /* complete lines */
     struct sample *first, *last;
     struct family *next;
 };
@@ -32,7 +32,7 @@ struct metrics_sum *metrics_sum_new(void)
 {
     struct metrics_sum *s = mem_new_of(struct metrics_sum);
     arena_init(&s->arena, BYTES_MAX);
-    table_init(&s->samples, 0, 0); /* nobody chooses these names to make them collide */
+    table_init(&s->samples, 0, 0); /* no client chooses these names to force collisions */
     return s;
 }
 
@@ -69,7 +69,7 @@ static void add_sample(struct metrics_sum *s, struct family *f, struct str line)
     if (!f || space < 2)
         return;
     struct str name = { line.ptr, space - 1 };
-    double value = strtod(line.ptr + space, NULL); /* ends at the line's end */
+    double value = strtod(line.ptr + space, NULL); /* stops at the end of the line */
     uint64_t hash = table_hash(&s->samples, name.ptr, name.len);
     struct table_node *n = table_find(&s->samples, hash, is_named, &name);
     if (n) {

@@ -1,8 +1,8 @@
 #pragma once
 
-/* The sum of several texts in Prometheus' format, as if one process had counted it all: samples
- * with the same name and labels become one, families stay together. Of the versions that watches
- * have reached the least counts. */
+/* Adds up several texts in Prometheus' format, as if one process had counted it all: samples with
+ * the same name and labels are added, and families stay together. For the resource versions of
+ * watches, the minimum is used. */
 
 #include "base/str.h"
 

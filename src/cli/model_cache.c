@@ -11,7 +11,7 @@
 #include "base/tree.h"
 
 #define KEY_LENGTH 16
-#define DEPTH_MAX 8 /* of directories below a key: repositories have some */
+#define DEPTH_MAX 8 /* maximum depth of directories below a key: repositories have some */
 #define FILES_MAX 100000
 
 static void close_dir(DIR **dir)
@@ -25,7 +25,7 @@ static bool is_key(const char *name)
     return strspn(name, "0123456789abcdef") == KEY_LENGTH && !name[KEY_LENGTH];
 }
 
-/* The next entry that is no dot file; NULL: the end. */
+/* The next entry that is not a dot file; NULL: the end. */
 static const char *next_name(DIR *dir)
 {
     struct dirent *entry;
@@ -41,7 +41,7 @@ struct walk {
     struct arena *arena;
     struct model_file *files;
     size_t count, size;
-    struct model_file place; /* namespace, claim and key of where it is */
+    struct model_file place; /* its namespace, claim and key */
 };
 
 static void add_file(struct walk *w, const char *path, const char *name, int64_t bytes)
@@ -69,7 +69,7 @@ static void walk_files(struct walk *w, const char *directory, const char *prefix
     while (w->count < FILES_MAX && (name = next_name(dir))) {
         const char *path = arena_printf(w->arena, "%s/%s", directory, name);
         if (lstat(path, &st) != 0 || strstr(name, ".tmp."))
-            continue; /* notes of the downloader */
+            continue; /* files of the downloader */
         const char *below = arena_printf(w->arena, "%s%s", prefix, name);
         if (S_ISREG(st.st_mode))
             add_file(w, path, below, st.st_size);
@@ -125,7 +125,7 @@ bool model_cache_list(struct arena *a, const char *folder, struct model_file **r
     return true;
 }
 
-/* A claim's content is its pods': nothing in it may lead us elsewhere. */
+/* Pods control the content of a claim: no link in it may lead out of it. */
 bool model_cache_remove(const char *folder, const struct model_file *f, struct error *err)
 {
     char root[PATH_MAX], path[PATH_MAX];

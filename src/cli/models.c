@@ -1,8 +1,8 @@
-/* leeboard models: the model files that `leeboard up` keeps, who uses them, and room for others.
- * Files of the machine that are used in place are listed, too.
+/* leeboard models: lists and removes the model files of `leeboard up`, with their users. Files of
+ * the machine that are used in place are listed, too.
  *
- * Who uses them, the API server knows. One that does not run is started for the question, on no
- * port, so that the answer never is a guess. */
+ * The API server knows the users. If none runs, one is started for this command, without a port, so
+ * that the answer is always correct. */
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -25,11 +25,11 @@ struct models {
     struct cli *cli;
     const char *folder;
     struct ask ask;
-    bool asked; /* there is a server to ask */
-    /* One that does not run otherwise. */
+    bool asked; /* there is a server to query */
+    /* The server, if it was started for this command. */
     struct api_service *api;
     struct local_transport *local;
-    /* What it said. */
+    /* Its objects. */
     struct json models, services;
     struct model_file *files;
     size_t count;
@@ -113,15 +113,15 @@ static bool open_models(struct models *m, struct error *err)
     return model_cache_list(a, m->folder, &m->files, &m->count, err);
 }
 
-/* ---- who uses a file ---- */
+/* ---- users of a file ---- */
 
 static bool same(struct json object, const char *path, const char *text)
 {
     return text_eq(json_get_text(object, path), text);
 }
 
-/* Models with this file: of its namespace, or, for the operator's own copies, of any. Files of this
- * machine are used in place; a copy of one is from an earlier version. */
+/* Whether a Model uses this file: a Model of its namespace, or of any namespace for the operator's
+ * own copies. Files of this machine are used in place; a copy of one is from an earlier version. */
 static bool is_of(struct arena *a, struct json model, const struct model_file *f)
 {
     const char *source = json_get_text(model, "spec.source");
@@ -132,7 +132,7 @@ static bool is_of(struct arena *a, struct json model, const struct model_file *f
            (!*f->ns || same(model, "metadata.namespace", f->ns));
 }
 
-/* A claim of a single service is named after it. */
+/* A claim for a single service has its name. */
 static bool may_mount(struct arena *a, struct json service, const struct model_file *f)
 {
     const char *name = json_get_text(service, "metadata.name");
@@ -151,7 +151,7 @@ static void add_user(struct buf *b, const char *kind, struct json object)
         json_get_text(object, "metadata.name"));
 }
 
-/* f: in a claim that it mounts; NULL: anywhere. */
+/* Adds the services that use the Model. f: only if they mount the claim with it; NULL: all. */
 static void add_services(
     struct buf *b, const struct models *m, struct json model, const struct model_file *f)
 {
@@ -165,7 +165,7 @@ static void add_services(
             add_user(b, "inferenceservice", *service);
 }
 
-/* "" if nobody does. */
+/* "" if there are none. */
 static const char *users_of(const struct models *m, const struct model_file *f)
 {
     struct arena *a = &m->cli->arena;
@@ -208,7 +208,7 @@ static const char *models_of(const struct models *m, const struct model_file *f)
     return names;
 }
 
-/* A file of the machine; absent: the Model has another source. */
+/* The row of a local file that is used in place; absent: the Model has another source. */
 static struct json row_in_place(const struct models *m, struct json model)
 {
     struct arena *a = &m->cli->arena;
@@ -223,7 +223,7 @@ static struct json row_in_place(const struct models *m, struct json model)
     const char *used = arena_strdup(a, users.len ? buf_text(&users) : "-");
     buf_done(&users);
     bool there = stat(source.path, &st) == 0;
-    const char *known = json_get_text(model, "status.size"); /* of all parts */
+    const char *known = json_get_text(model, "status.size"); /* of all parts together */
     const char *size = !there ? "missing" : text_empty(known) ? size_text(a, st.st_size) : known;
     return json_list(a,
         json_str(ns ? ns : "-"),
@@ -290,13 +290,13 @@ static bool same_place(const struct model_file *a, const struct model_file *b)
     return text_eq(a->ns, b->ns) && text_eq(a->claim, b->claim) && text_eq(a->key, b->key);
 }
 
-/* Everything of a key goes at once: the parts of a model are of no use alone. */
+/* Removes everything of a key: single parts of a model are useless. */
 static bool remove_at(struct models *m, size_t at, struct error *err)
 {
     const struct model_file *f = &m->files[at];
     for (size_t i = 0; i < at; i++)
         if (same_place(f, &m->files[i]))
-            return true; /* it went with that one */
+            return true; /* already removed with that one */
     int64_t bytes = 0;
     for (size_t i = at; i < m->count; i++)
         bytes += same_place(f, &m->files[i]) ? m->files[i].bytes : 0;

@@ -1,4 +1,4 @@
-/* leeboard ps and why: what runs, and what keeps one thing from it. */
+/* leeboard ps and why: what runs, and why something is not ready. */
 
 #include <signal.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "cli/up/tasks.h"
 #include "http/loop.h"
 
-#define LOOK_MS 500 /* whether it still runs */
+#define LOOK_MS 500 /* how often to check whether it still runs */
 
 struct ps {
     struct arena *arena;
@@ -109,7 +109,7 @@ static void print_rows(struct ps *p, bool wide)
     columns_print(p->arena, json_list_end(&rows));
 }
 
-/* For programs: numbers as numbers. */
+/* For programs: numbers are printed as JSON numbers. */
 static struct json list_of(struct ps *p)
 {
     struct arena *a = p->arena;
@@ -147,7 +147,7 @@ static void print_list(struct ps *p, bool as_json)
         putchar('\n');
 }
 
-/* What keeps a row from being ready stands below the table. */
+/* Prints below the table why rows are not ready. */
 static void print_reasons(const struct ps *p)
 {
     for (size_t i = 0; i < p->all.count; i++) {
@@ -168,7 +168,7 @@ static bool is_interrupted(void *ctx)
     return *(bool *)ctx;
 }
 
-/* The display of `up`, until somebody has seen enough or nothing runs any more. */
+/* Shows the display of `up` until the user stops it or nothing runs any more. */
 static int follow(struct cli *cli, const char *folder)
 {
     static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };

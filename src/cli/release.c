@@ -1,5 +1,5 @@
-/* leeboard release: takes Leeboard's finalizers off, for the time after the operator. An object
- * with a finalizer that nobody takes off can never be deleted, and its namespace neither. */
+/* leeboard release: removes Leeboard's finalizers after the operator was uninstalled. Without that,
+ * such objects and their namespaces could never be deleted. */
 
 #include <stdio.h>
 
@@ -30,7 +30,7 @@ static bool has_finalizer(struct json object, const char *finalizer)
     return false;
 }
 
-/* Once more from a fresh look if somebody else changed the object meanwhile. */
+/* Retries with a fresh copy if another client changed the object in the meantime. */
 static bool release_object(
     struct ask *q, const struct kind *kind, struct json object, bool *ret_done, struct error *err)
 {

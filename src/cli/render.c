@@ -1,4 +1,4 @@
-/* leeboard render: the plan of manifests, with no cluster at all. */
+/* leeboard render: the plan of manifests, without a cluster. */
 
 #include <stdio.h>
 
@@ -19,19 +19,19 @@
 #include "merge/schema.h"
 
 #define RENDER_BYTES_MAX ((size_t)256 << 20)
-/* A plan may depend on what another kind planned: a service on its Model's status. */
+/* A plan may depend on the plan of another kind: a service needs its Model's status. */
 #define RENDER_ROUNDS 4
 
 struct render {
     struct cli *cli;
     struct families families;
     struct file_view world;
-    struct schemas *schemas; /* of our kinds */
+    struct schemas *schemas; /* of our own kinds */
     struct json inputs;
     struct json_builder outcomes;
 };
 
-/* What effects would find is not known here: sources count as there and without metadata. */
+/* The results of effects are unknown here: assume that sources exist and have no metadata. */
 static struct json guess_fact(void *ctx, struct arena *a, const char *effect, struct json args)
 {
     (void)ctx;
@@ -92,7 +92,7 @@ static void run_kinds(struct render *r, bool last)
             run_kind(r, r->families.list[f].kinds[k], r->families.list[f].settings, last);
 }
 
-/* As if every pod had come up. */
+/* Simulates that every pod became ready. */
 static void play_ready(struct render *r)
 {
     struct arena *a = r->world.arena;
@@ -125,7 +125,7 @@ static bool is_input(const struct render *r, struct json object)
     return false;
 }
 
-/* Without what a server would have given it. */
+/* Removes fields that a server would have set. */
 static struct json tidy(struct arena *a, struct json object, bool with_status)
 {
     object = json_with(a, object, "metadata.uid", json_none);
@@ -152,7 +152,7 @@ static void collect(struct render *r, struct json *ret_children, struct json *re
     *ret_inputs = json_list_end(&inputs);
 }
 
-/* What waits for something, which may well be in the cluster. */
+/* Lists dependencies that are missing, which may well exist in the cluster. */
 static void print_waits(const struct render *r)
 {
     struct json_builder outcomes = r->outcomes;
@@ -209,7 +209,7 @@ static int print_out(struct render *r, bool as_json)
     return ok ? CLI_OK : CLI_FAILED;
 }
 
-/* With a namespace where none is written, as kubectl would give it. */
+/* Adds the default namespace, as kubectl does. */
 static bool add_input(struct render *r, struct json object, struct error *err)
 {
     struct arena *a = r->world.arena;
@@ -220,7 +220,7 @@ static bool add_input(struct render *r, struct json object, struct error *err)
     return file_view_add(&r->world, object, err);
 }
 
-/* Each mistake is a line. */
+/* Prints one line per mistake. */
 static bool check(struct inputs *in, struct error *err)
 {
     cleanup(buf_done) struct buf text = BUF_INIT(RENDER_BYTES_MAX);

@@ -10,7 +10,7 @@
 
 #define RIGHTS_MAX 160
 
-/* The order in which verbs are written. */
+/* The order of verbs in the output. */
 static const char *const verb_names[] = {
     "get", "list", "watch", "create", "update", "patch", "delete"
 };
@@ -18,7 +18,7 @@ static const char *const verb_names[] = {
 struct right {
     const char *group; /* NULL: resource is a URL path */
     const char *resource;
-    unsigned verbs; /* bits, by verb_names */
+    unsigned verbs; /* a bit set, by verb_names */
 };
 
 struct rights {
@@ -55,15 +55,15 @@ static void add_right(struct rights *r, const char *group, const char *resource,
 static void add_own(struct rights *r, const struct kind *kind)
 {
     const struct resource *own = kind->resource;
-    /* To put a finalizer on, or to have it stored anew (serve/storage_versions.h). */
+    /* To add a finalizer, or to migrate its stored version (serve/storage_versions.h). */
     bool patched = kind->finalizer || text_eq(own->group, TOOLHIVE_GROUP);
     add_right(r, own->group, own->plural, patched ? "get list watch patch" : "get list watch");
-    /* Kinds of Kubernetes itself keep their status to themselves. */
+    /* Kubernetes' own kinds: the operator does not write their status. */
     if (strchr(own->group, '.'))
         add_right(r, own->group, arena_printf(r->a, "%s/status", own->plural), "get patch");
 }
 
-/* The operator may only create a Role if it has the rights that the Role gives. */
+/* The operator may only create a Role if it has the rights of that Role itself. */
 static void add_grants(struct rights *r, const struct kind_grant *g, bool cluster_scoped)
 {
     for (; g && g->what; g++)
@@ -80,7 +80,7 @@ static void add_kind(struct rights *r, const struct kind *kind, bool cluster_sco
         add_own(r, kind);
     for (const struct kind_watch *w = kind->watches; w && w->resource; w++)
         if (w->resource->cluster_scoped == cluster_scoped)
-            /* Applying is a patch, and a create where there is nothing yet. */
+            /* Apply is a patch, plus a create if the object does not exist yet. */
             add_right(r,
                 w->resource->group,
                 w->resource->plural,
@@ -88,7 +88,7 @@ static void add_kind(struct rights *r, const struct kind *kind, bool cluster_sco
     add_grants(r, kind->grants, cluster_scoped);
 }
 
-/* What serve/storage_versions.h does. */
+/* What serve/storage_versions.h needs. */
 static void add_storage_versions(struct rights *r, const struct families *f)
 {
     for (size_t i = 0; i < f->count; i++)
@@ -154,7 +154,7 @@ struct json rights_rules(struct arena *a, const struct families *f, bool cluster
         for (size_t k = 0; f->list[i].kinds[k]; k++)
             add_kind(&r, f->list[i].kinds[k], cluster_scoped);
     if (cluster_scoped) {
-        /* A CRD is served as soon as it is installed. */
+        /* Watches CRDs, to serve a kind as soon as it is installed. */
         add_right(&r, RESOURCE_CRD.group, RESOURCE_CRD.plural, "list watch");
         add_storage_versions(&r, f);
     } else {
@@ -162,7 +162,7 @@ struct json rights_rules(struct arena *a, const struct families *f, bool cluster
         add_right(&r, "", "pods/log", "get");
         add_right(&r, "", "secrets", "get");
         add_right(&r, "events.k8s.io", "events", "create patch");
-        /* To see whether an upstream operator works on the same objects. */
+        /* To detect an upstream operator that works on the same objects. */
         add_right(&r, RESOURCE_LEASE.group, RESOURCE_LEASE.plural, "list");
     }
     qsort(r.rows, r.count, sizeof r.rows[0], by_name);

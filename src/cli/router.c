@@ -1,7 +1,7 @@
 /* leeboard router: the program that a ModelRouter deploys, in place of LLMKube's router-proxy.
  *
  *   SIGTERM ──> not ready ──> (drain delay) ──> no new connections ──> the last stream ──> exit
- *   SIGHUP, or a changed file ──> new config; what runs goes on with the old one           */
+ * SIGHUP, or a changed file ──> new config; running requests keep the old one */
 
 #include <fcntl.h>
 #include <signal.h>
@@ -27,7 +27,7 @@
 #define OTLP_LAST_MS 2000
 #define LOG_FLUSH_BYTES ((size_t)32 << 10)
 #define METRICS_BYTES_MAX ((size_t)16 << 20)
-#define DRAIN_DELAY_MS 5000 /* until kube-proxy has seen that the pod is not ready */
+#define DRAIN_DELAY_MS 5000 /* until kube-proxy has noticed that the pod is not ready */
 
 static const struct cli_flag flags[] = {
     { "config", 0, "FILE", "/etc/llmkube/router/config.json", "The compiled routing config." },
@@ -73,7 +73,7 @@ struct app {
     struct arena arena;
     struct kube_config kube_config;
     struct http_transport *transport;
-    struct kube_client *kube; /* NULL: pools are not acted on */
+    struct kube_client *kube; /* NULL: pools are not scaled */
     struct loop_signal *signals[3];
     struct timer look, flush, drain;
     struct buf lines; /* of log and audit, for the next flush */
@@ -81,7 +81,7 @@ struct app {
     int audit_fd;            /* -1: standard output */
     struct audit_sink *otlp; /* instead; NULL: none */
     int64_t shutdown_ms, drain_delay_ms;
-    struct stat seen[2]; /* config.json and policy.json as they were read; zeroed: not there */
+    struct stat seen[2]; /* of config.json and policy.json when they were read; zeroed: no file */
     bool ending;
     int code;
 };
@@ -159,7 +159,7 @@ static void say(struct app *app, const char *level, const char *message, const s
 }
 #define WORDS(...) ((const struct word[]){ __VA_ARGS__, { 0 } })
 
-/* Lines of one turn of the loop go out together. */
+/* Writes the lines of one turn of the loop together. */
 static void on_audit(void *ctx, struct str line)
 {
     struct app *app = ctx;
@@ -182,8 +182,8 @@ static void on_audit(void *ctx, struct str line)
 
 /* ---- config ---- */
 
-/* "policy.json" in the folder of the config: what config.json, whose bytes are upstream's, has no
- * place for. */
+/* "policy.json" in the folder of the config: settings that config.json cannot have, because its
+ * bytes must equal upstream's. */
 static const char *policy_path(struct app *app, struct arena *a)
 {
     const char *path = cli_text(app->cli, "config");
@@ -242,7 +242,7 @@ static void say_loaded(struct app *app, const struct router_config *c)
                 WORDS({ "backend", c->backends[i].name }));
 }
 
-/* As SDKs of OpenTelemetry read their environment; NULL: it says nothing. */
+/* From the environment variables of OpenTelemetry SDKs; NULL: unset. */
 static const char *otlp_endpoint(struct arena *a)
 {
     const char *logs = getenv("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT");
@@ -355,7 +355,7 @@ static void close_listener(void *ctx)
     http_server_free(take(app->metrics));
     timer_init(&app->drain, on_deadline, app);
     timer_set(loop_env(app->loop), &app->drain, app->shutdown_ms);
-    /* Later than our own deadline: it tells whether something was cut. */
+    /* Longer than our own deadline, to detect whether a stream was cut off. */
     http_server_drain(app->server, app->shutdown_ms + 1000, on_drained, app);
 }
 
@@ -437,7 +437,7 @@ static struct http_server *serve(struct app *app, const char *address,
 {
     char host[128];
     uint16_t port;
-    const char *own = getenv("LEEBOARD_LISTEN_HOST"); /* a pod's, on one machine */
+    const char *own = getenv("LEEBOARD_LISTEN_HOST"); /* of a pod on a single machine */
     if (!split(address, host, sizeof(host), &port)) {
         fail(err, ERR_INVALID, "%s is not HOST:PORT or :PORT", address);
         return NULL;
@@ -517,7 +517,8 @@ static void run(struct app *app)
     timer_stop(loop_env(app->loop), &app->drain);
 }
 
-/* The API that members of pools are asked for at: a kubeconfig, or the pod's service account. */
+/* Connects to the API server that scales the members of pools: by a kubeconfig, or the pod's
+ * service account. */
 static bool open_kube(struct app *app, struct error *err)
 {
     struct kube_config_options options = { 0 };
@@ -611,12 +612,12 @@ static int command(struct cli *cli)
         if (!duration_ms(&app, "drain-delay", &app.drain_delay_ms))
             return bad_duration(&app, "drain-delay");
     } else if (getenv("KUBERNETES_SERVICE_HOST") && !getenv("LEEBOARD_LISTEN_HOST")) {
-        /* On one machine the node takes us out of our Services first. */
+        /* On a single machine the node removes us from our Services first. */
         app.drain_delay_ms = DRAIN_DELAY_MS;
     }
     o.no_quarantine = o.quarantine_ms <= 0;
     if (o.first_token_ms <= 0)
-        o.first_token_ms = INT64_MAX / 4; /* 0s: no clock */
+        o.first_token_ms = INT64_MAX / 4; /* 0s: no limit */
     app.text = text_eq(cli_text(cli, "log-format"), "text");
     o.audit_text = app.text;
     buf_init(&app.lines, (size_t)4 << 20);

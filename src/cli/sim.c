@@ -1,5 +1,4 @@
-/* `leeboard sim`: the simulator is a program of its own beside this one, so that what is shipped
- * carries nothing of it. */
+/* `leeboard sim`: runs the simulator, a separate program that is not part of the release. */
 
 #include "cli/cli.h"
 

@@ -26,18 +26,18 @@ struct source {
     struct source *next;
     struct arena arena; /* of: */
     const char *id, *label, *path;
-    struct kube_call *call; /* NULL: it has not begun, or has ended */
+    struct kube_call *call; /* NULL: not started, or ended */
     bool begun;
     int status;
-    struct buf line; /* that is not whole yet */
+    struct buf line; /* an incomplete line */
 };
 
 struct all {
     const struct logs_all_options *options;
     struct source *sources, **last;
     struct objects *objects;
-    bool colour, loaded, closed; /* closed: nobody reads any more */
-    int width;                   /* of the labels so far */
+    bool colour, loaded, closed; /* closed: standard output was closed */
+    int width;                   /* of the longest label so far */
 };
 
 /* ---- output ---- */
@@ -57,7 +57,7 @@ static void put(struct all *all, const char *bytes, size_t count)
     }
 }
 
-/* The same name has the same colour in every run. */
+/* A name has the same colour in every run. */
 static int colour_of(const char *label)
 {
     static const int colours[] = { 36, 33, 32, 35, 34 };
@@ -88,7 +88,7 @@ static void on_head(void *ctx, const struct kube_head *head)
     ((struct source *)ctx)->status = head->status;
 }
 
-/* A container that is gone by now has no log: that is no line. */
+/* A container that was deleted in the meantime has no log: print no line for it. */
 static void on_data(void *ctx, struct str bytes)
 {
     struct source *s = ctx;
@@ -200,7 +200,7 @@ static bool has_ended(void *ctx)
     return !((struct source *)ctx)->call;
 }
 
-/* One after the other, so that the lines of one stay together. */
+/* Reads one log after the other, so that the lines of each stay together. */
 static bool copy(struct all *all, struct error *err)
 {
     struct ask everywhere = *all->options->ask;

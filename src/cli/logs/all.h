@@ -1,7 +1,7 @@
 #pragma once
 
-/* The logs of all containers that run on this machine, each line with the name of what it is for in
- * front, as docker compose shows them. */
+/* The logs of all containers on this machine. Each line is prefixed with the name of its owner, as
+ * in docker compose. */
 
 #include "cli/ask.h"
 
@@ -9,8 +9,8 @@ struct logs_all_options {
     struct ask *ask;
     const char *folder; /* of the data */
     const char *ns;     /* NULL: of all namespaces */
-    bool follow;        /* also of containers that begin later, until nothing runs any more */
-    const char *tail;   /* so many lines of each; NULL: all */
+    bool follow;        /* also show containers that start later, until nothing runs any more */
+    const char *tail;   /* number of lines of each; NULL: all */
 };
 
 bool logs_all(const struct logs_all_options *options, struct error *err) must_check;

@@ -1,5 +1,5 @@
-/* leeboard logs: what a container wrote, by the name of its pod or of what the pod is for; without
- * a name what all wrote. */
+/* leeboard logs: the log of a container, by the name of its pod or of the pod's owner; without a
+ * name, the logs of all containers. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,9 +19,9 @@
 
 #define COMPLAINT_BYTES_MAX ((size_t)64 << 10)
 
-/* ---- whose ---- */
+/* ---- finding the container ---- */
 
-/* Of several pods the youngest that is not on its way out. */
+/* Prefers the newest pod that is not terminating. */
 static bool is_better(struct json pod, struct json best)
 {
     bool leaves = json_present(json_get(pod, "metadata.deletionTimestamp"));
@@ -61,7 +61,7 @@ static bool find_pod(struct ask *q, const char *name, struct json *ret, struct e
                q->ns);
 }
 
-/* The first one; before it began, the last of the init containers that did. */
+/* The first container; before it starts, the last init container that has started. */
 static const char *find_container(struct json pod)
 {
     const char *first = json_get_text(pod, "spec.containers.0.name");
@@ -101,7 +101,7 @@ static void on_data(void *ctx, struct str bytes)
         if (n > 0)
             bytes = (struct str){ bytes.ptr + n, bytes.len - (size_t)n };
         else if (n < 0 && errno != EINTR)
-            s->done = true; /* nobody reads any more */
+            s->done = true; /* standard output was closed */
     }
 }
 

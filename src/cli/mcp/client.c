@@ -11,31 +11,31 @@
 #define VERSION "2025-11-25"
 #define ANSWER_BYTES_MAX ((size_t)64 << 20)
 #define CONNECT_MS 10000
-#define TOOL_MS 600000 /* some tools take their time before the first byte */
+#define TOOL_MS 600000 /* some tools are slow to send the first byte */
 #define END_MS 2000
 
 struct mcp_client {
     struct mcp_client_options o;
     struct http_client *http;
     struct url url;
-    const char *target;   /* of POSTs; NULL: HTTP+SSE, and the server has not said it yet */
-    const char *session;  /* NULL: the server gave none */
-    bool is_sse, is_open; /* is_open: the handshake was made */
+    const char *target;   /* of POSTs; NULL: HTTP+SSE, and the server has not sent it yet */
+    const char *session;  /* NULL: the server assigned none */
+    bool is_sse, is_open; /* is_open: the handshake is complete */
     int64_t last_id;
     struct http_call *stream; /* of HTTP+SSE: GET */
     struct sse_reader stream_events;
     bool stream_ended;
-    /* The question under way: */
+    /* The current request: */
     struct http_call *call;
     int status;
     bool is_stream, has_ended;
     struct sse_reader events;
     struct buf body;
-    struct json answer; /* absent: not there yet */
+    struct json answer; /* absent: not received yet */
     struct error err;
 };
 
-/* ---- what comes ---- */
+/* ---- receiving ---- */
 
 static void take_message(struct mcp_client *c, struct str text)
 {

@@ -34,9 +34,9 @@ static bool wants_json(const struct cli *cli)
     return text_eq(cli_text(cli, "output"), "json");
 }
 
-/* ---- which servers ---- */
+/* ---- finding servers ---- */
 
-/* Those of a namespace; of all, unless one is named. */
+/* Those of the given namespace, or of all namespaces. */
 static bool find_servers(struct ask *q, struct json *ret, struct error *err)
 {
     struct arena *a = &q->cli->arena;
@@ -60,8 +60,8 @@ static bool find_servers(struct ask *q, struct json *ret, struct error *err)
     return true;
 }
 
-/* As `leeboard ps` has it, which looks at the pods, too; where that may not be looked at, the
- * object's own word. */
+/* The phase of `leeboard ps`, which also reads pods; without permission for that, the phase of the
+ * object itself. */
 static const char *phase_of(const struct up_objects *all, struct json server)
 {
     for (size_t i = 0; i < all->count; i++) {
@@ -177,7 +177,7 @@ static struct mcp_client *connect(struct ask *q, const char *name, struct error 
 
 /* ---- tools ---- */
 
-/* "text, count?": those with a question mark may be left out. */
+/* "text, count?": a question mark means optional. */
 static const char *arguments_of(struct arena *a, struct json schema)
 {
     const char *text = "";
@@ -190,7 +190,7 @@ static const char *arguments_of(struct arena *a, struct json schema)
     return text;
 }
 
-/* The first line, and not too much of it. */
+/* The first line, truncated. */
 static const char *short_text(struct arena *a, const char *text)
 {
     size_t length = strcspn(text, "\n");
@@ -262,7 +262,7 @@ static bool read_arguments(struct cli *cli, struct json *ret, struct error *err)
            fail(err, ERR_INVALID, "the tool's arguments are a JSON object, such as {\"a\": 1}");
 }
 
-/* Texts as they are; everything else as JSON, a line each. */
+/* Prints text as it is, and everything else as one line of JSON. */
 static void print_content(struct arena *a, struct json result, FILE *to)
 {
     json_each (item, json_get(result, "content")) {

@@ -38,15 +38,15 @@ struct chat {
     struct talk *talk;
     bool over;
     int code;
-    bool pipe;               /* nobody sees the answer: it goes out as it came */
-    bool mid_line, thinking; /* of what is on the screen */
+    bool pipe;               /* output is not a terminal: write the answer unchanged */
+    bool mid_line, thinking; /* state of the screen */
     /* of a terminal */
     struct line *line;
     struct loop_watch *watch;
     struct loop_signal *signals[lengthof(signal_numbers)];
     struct termios before;
-    int flags_before; /* of standard input, which the loop makes non-blocking for all who have it */
-    struct buf keys;  /* typed while an answer came */
+    int flags_before; /* of standard input, which other processes share */
+    struct buf keys;  /* typed during an answer */
 };
 
 /* ---- output ---- */
@@ -62,7 +62,7 @@ static void put(struct chat *c, const void *bytes, size_t count)
         } else if (n < 0 && errno == EAGAIN) {
             poll(&(struct pollfd){ .fd = STDOUT_FILENO, .events = POLLOUT }, 1, -1);
         } else if (n < 0 && errno != EINTR) {
-            c->over = true; /* nobody reads any more */
+            c->over = true; /* standard output was closed */
         }
     }
 }
@@ -85,8 +85,8 @@ static void put_line(struct chat *c, const char *format, ...)
     put_buf(c, &out);
 }
 
-/* A model's words are not the terminal's: what is no character with a shape comes out as a blank.
- */
+/* Keeps a model's text from controlling the terminal: replaces non-printing characters by
+ * spaces. */
 static void add_words(struct chat *c, struct buf *to, const char *text)
 {
     for (struct str rest = str_of(text); rest.len;) {
@@ -106,7 +106,7 @@ static void add_words(struct chat *c, struct buf *to, const char *text)
     }
 }
 
-/* Thoughts are dim above the answer; who asked for an answer in a pipe gets no thoughts. */
+/* Thoughts are shown dimmed above the answer, and not at all in a pipe. */
 static void show_piece(void *ctx, const char *text, bool thought)
 {
     struct chat *c = ctx;
@@ -152,7 +152,7 @@ static struct line_look look_of(const struct chat *c)
     return (struct line_look){ c->look.width, c->look.height, c->look.colour };
 }
 
-/* Keys come one by one and unseen; output is as it was. */
+/* Switches to single keys without echo; output processing is unchanged. */
 static void take_terminal(struct chat *c)
 {
     struct termios raw = c->before;
@@ -190,9 +190,9 @@ static void redraw_line(struct chat *c)
     put_buf(c, &out);
 }
 
-/* ---- what was asked before ---- */
+/* ---- history ---- */
 
-/* A line each; a line's end within one is \n, and a backslash two. */
+/* One entry per line; a line end in it is \n, and a backslash is doubled. */
 static void read_history(struct chat *c)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -213,7 +213,7 @@ static void read_history(struct chat *c)
     }
 }
 
-/* A file that has grown large begins anew; that it cannot be written harms nobody. */
+/* Rewrites a file that has grown too large; write errors are ignored. */
 static void write_history(struct chat *c, const char *text)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -231,9 +231,9 @@ static void write_history(struct chat *c, const char *text)
     close(fd);
 }
 
-/* ---- what a person does ---- */
+/* ---- commands and keys ---- */
 
-/* True if the line was for us. */
+/* True if the line was a command. */
 static bool do_command(struct chat *c, const char *word)
 {
     bool bye = text_eq(word, "/bye") || text_eq(word, "/exit") || text_eq(word, "/quit");
@@ -272,7 +272,7 @@ static void entered(struct chat *c)
 static void suspend(struct chat *c)
 {
     give_terminal_back(c);
-    raise(SIGTSTP); /* it goes on here */
+    raise(SIGTSTP); /* continues here */
     take_terminal(c);
     redraw_line(c);
 }

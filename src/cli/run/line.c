@@ -19,13 +19,13 @@ struct line {
     struct buf text;
     size_t at; /* of the cursor, in bytes */
     char *history[HISTORY_MAX];
-    size_t count, shown; /* shown == count: the draft */
+    size_t count, shown; /* shown == count: the new line */
     char *draft;
     enum state state;
-    char part[SEQUENCE_MAX]; /* of a character or a sequence that is not whole yet */
+    char part[SEQUENCE_MAX]; /* of an incomplete character or sequence */
     size_t part_length;
     bool pasting, changed;
-    int row; /* of the cursor, below the first one that is drawn */
+    int row; /* of the cursor, relative to the first visible row */
 };
 
 struct line *line_new(const char *prompt)
@@ -59,7 +59,7 @@ static struct str rest_of(const struct line *l, size_t at)
     return (struct str){ buf_text(&l->text) + at, l->text.len - at };
 }
 
-/* Bytes of the character there. */
+/* Bytes of the character at that offset. */
 static size_t length_at(const struct line *l, size_t at)
 {
     uint32_t c;
@@ -76,8 +76,8 @@ static size_t before(const struct line *l, size_t at)
     return at;
 }
 
-/* Cells of a character: none for what combines with the one before, two for the wide ones of East
- * Asia and for pictures. */
+/* Cells of a character: none for combining characters, two for wide East Asian characters and
+ * emoji. */
 static int cells_of(uint32_t c)
 {
     static const struct {
@@ -116,7 +116,7 @@ struct spot {
 struct walk {
     const struct line *line;
     size_t at;
-    struct spot spot; /* of the character there */
+    struct spot spot; /* position of the character */
 };
 
 static struct walk walk_begin(const struct line *l)
@@ -124,7 +124,7 @@ static struct walk walk_begin(const struct line *l)
     return (struct walk){ .line = l, .spot = { 0, (int)strlen(l->prompt) } };
 }
 
-/* What is drawn on the way: the rows from first, before end; NULL: nothing. */
+/* The rows to draw: from first, before end; NULL: none. */
 struct view {
     struct buf *to;
     int first, end;
@@ -143,8 +143,8 @@ static void to_next_row(struct walk *w, int column, const struct view *v)
         buf_printf(v->to, "%s%*s", below ? "\r\n" : "", column, "");
 }
 
-/* One character on. What fills a row is followed by the next one, so that no terminal has to decide
- * where its cursor is behind the last cell. */
+/* Advances by one character. A full row is followed by the next character at once, so that the
+ * cursor is never after the last cell, where terminals differ. */
 static void walk_on(struct walk *w, const struct view *v)
 {
     const struct line *l = w->line;
@@ -186,7 +186,7 @@ static void go_up(struct buf *to, int rows)
         buf_printf(to, "\x1b[%dA", rows);
 }
 
-/* All of it anew; of a line that has more rows than the window those around the cursor. */
+/* Draws everything; if the line has more rows than the window, those around the cursor. */
 static void draw(struct line *l, struct buf *to)
 {
     struct spot cursor = spot_of(l, l->at);
@@ -336,7 +336,7 @@ static void key_number(struct line *l, int64_t number)
         l->pasting = number == 200;
 }
 
-/* "3~" is Delete, "C" the right arrow, "1;5C" that with Ctrl. */
+/* "3~" is Delete, "C" the right arrow, "1;5C" the right arrow with Ctrl. */
 static void take_sequence(struct line *l, char final)
 {
     struct str parameters = { l->part, l->part_length };

@@ -1,5 +1,5 @@
-/* leeboard stop, rm and export: what becomes of what `leeboard run` made, or of any other service
- * of this machine. */
+/* leeboard stop, rm and export: for services of `leeboard run`, and for any other service of this
+ * machine. */
 
 #include <stdio.h>
 
@@ -71,7 +71,7 @@ static int run_stop(struct cli *cli)
 
 /* ---- rm ---- */
 
-/* Files of the Model stay: another one may have the same source, and they were dear to fetch. */
+/* The Model's files are kept: another Model may have the same source, and downloads are slow. */
 static void tell_files(struct managed *m, struct json model)
 {
     struct model_file *files;
@@ -129,8 +129,8 @@ static int run_rm(struct cli *cli)
 
 /* ---- export ---- */
 
-/* The part of a value that a set names. Items of lists are not told apart: who owns one of them
- * gets the list. */
+/* The part of a value that a field set contains. Items of lists are not distinguished: the owner of
+ * one item gets the whole list. */
 static struct json owned_part(struct arena *a, struct json v, const struct fieldset *set)
 {
     struct json_builder map;
@@ -147,7 +147,7 @@ static struct json owned_part(struct arena *a, struct json v, const struct field
     return json_map_end(&map);
 }
 
-/* What people wrote with our commands; else all that they may have written. */
+/* The fields that users set with our commands; otherwise all fields that users may set. */
 static struct json spec_of(struct arena *a, struct json object)
 {
     struct managers all;

@@ -1,7 +1,6 @@
-/* leeboard run, pull and chat: a model from its file to an answer, without a manifest.
+/* leeboard run, pull and chat: from a model's file to an answer, without a manifest.
  *
- *   word ─> `leeboard up`, if none runs ─> Model and InferenceService ─> ready ─> chat or one
- * answer
+ *   word ─> `leeboard up` if none runs ─> Model and InferenceService ─> ready ─> chat or one answer
  */
 
 #include <signal.h>
@@ -32,7 +31,7 @@ struct run {
     struct wanted wanted;
     struct wanted_options options;
     bool gpus_given;
-    struct json service, model; /* as they are there; absent: not yet */
+    struct json service, model; /* the existing objects; absent: none */
     const char *model_name;
     struct chat_options chat;
 };
@@ -55,7 +54,7 @@ static bool read_line(struct run *r, struct error *err)
            wanted_read(r->arena, cli->arguments[0], cli_text(cli, "name"), &r->wanted, err);
 }
 
-/* Nothing is started for a name that nothing can have. */
+/* Starts nothing for an invalid name. */
 static bool may_be_there(struct run *r, struct error *err)
 {
     const char *server = up_folder_path(r->arena, r->folder, "server");
@@ -67,7 +66,7 @@ static bool may_be_there(struct run *r, struct error *err)
                r->wanted.name);
 }
 
-/* ---- what is there ---- */
+/* ---- existing objects ---- */
 
 static bool is_other_source(const struct run *r)
 {
@@ -106,7 +105,7 @@ static const struct {
     const char *vendor;
 } vendors[] = { { GPU_NVIDIA, "nvidia" }, { GPU_AMD, "amd" }, { GPU_INTEL_I915, "intel" } };
 
-/* The machine has GPUs of that vendor, and a Model that is there says no other one. */
+/* Whether the machine has GPUs of that vendor, and an existing Model requests no other one. */
 static bool is_usable(const struct run *r, const struct gpus *found, size_t i)
 {
     const char *asked = json_get_text(r->model, "spec.hardware.gpu.vendor");
@@ -124,7 +123,7 @@ static bool find_vendor(struct run *r, const struct gpus *found)
     return false;
 }
 
-/* One, if the machine has one that no pod has. */
+/* One GPU, if the machine has one that no pod uses. */
 static bool count_gpus(struct run *r, struct error *err)
 {
     struct gpus found = gpus_find(r->arena, "");
@@ -153,7 +152,7 @@ static bool count_gpus(struct run *r, struct error *err)
     return true;
 }
 
-/* ---- what is made ---- */
+/* ---- creating objects ---- */
 
 static bool make(struct run *r, struct json object, struct error *err)
 {
@@ -173,7 +172,7 @@ static bool make_model(struct run *r, struct error *err)
            make(r, wanted_model(r->arena, &model, &r->options), err);
 }
 
-/* As many as before `leeboard stop`; what the flags say, and else what is there. */
+/* As many replicas as before `leeboard stop`; flags override existing values. */
 static bool change_service(struct run *r, struct error *err)
 {
     struct arena *a = r->arena;
@@ -201,7 +200,7 @@ static bool make_service(struct run *r, struct error *err)
            make(r, wanted_service(r->arena, &r->wanted, &r->options, r->model_name), err);
 }
 
-/* ---- until it is ready ---- */
+/* ---- waiting until it is ready ---- */
 
 static bool is_ours(void *ctx, const struct show_row *row)
 {
@@ -306,7 +305,7 @@ static int run_run(struct cli *cli)
 
 /* ---- pull ---- */
 
-/* A Model that is there without being fetched is made anew if nobody needs it; else its service
+/* Replaces an existing Model that is not fetched, if no service uses it; otherwise its service
  * fetches it. */
 static bool make_anew(struct run *r, struct error *err)
 {
@@ -368,8 +367,8 @@ static int run_pull(struct cli *cli)
 
 /* ---- chat ---- */
 
-/* A name that is no service's may be one that a service or a router answers to: the endpoint
- * knows. */
+/* A name without a service may be one that a service or a router serves: the endpoint lists
+ * those. */
 static bool may_answer(struct run *r, struct error *err)
 {
     const char *name = r->wanted.name;

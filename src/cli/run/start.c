@@ -29,7 +29,7 @@ const struct cli_flag start_flags[] = {
     { 0 },
 };
 
-/* Its messages are ours, until it has let go of them. */
+/* Prints its messages here until it detaches. */
 static int start_process(char *const *words)
 {
     int status, null;
@@ -72,7 +72,7 @@ bool start_up(struct cli *cli, const char *folder, struct error *err)
     return true;
 }
 
-/* ---- where models answer ---- */
+/* ---- address of the models ---- */
 
 static const char *first_key(struct arena *a, struct str text)
 {

@@ -1,16 +1,17 @@
 #pragma once
 
-/* What commands need that talk to the models of this machine: a `leeboard up` that runs, and the
- * address at which models answer. */
+/* For commands that use the models of this machine: starts `leeboard up` if needed, and finds the
+ * address of the models. */
 
 #include "cli/ask.h"
 #include "cli/run/chat.h"
 
-/* Starts `leeboard up --detach` on the folder if none runs there. */
+/* Starts `leeboard up --detach` on the folder unless it is running. */
 bool start_up(struct cli *cli, const char *folder, struct error *err) must_check;
-extern const struct cli_flag start_flags[]; /* those of the one that is started */
+extern const struct cli_flag start_flags[]; /* of the `leeboard up` that it starts */
 
-/* Where an InferenceService answers, by its name at the address for all models; or by its own,
- * if there is no such address. service may be absent: then the name is somebody else's. */
+/* The URL and name of an InferenceService: at the shared endpoint of all models, or at its own
+ * address if there is no such endpoint. service may be absent: then the name is that of another
+ * object. */
 bool start_find_endpoint(struct cli *cli, const char *folder, struct json service, const char *name,
     struct chat_options *ret, struct error *err) must_check;

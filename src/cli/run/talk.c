@@ -9,7 +9,7 @@
 #include "http/client.h"
 
 #define ANSWER_BYTES_MAX ((size_t)64 << 20)
-/* A long prompt on a slow machine takes its time before the first word. */
+/* On a slow machine a long prompt takes a while before the first word. */
 #define FIRST_WORD_MS (3600 * (int64_t)1000)
 
 struct message {
@@ -24,7 +24,7 @@ struct talk {
     struct http_call *call;
     int status;
     struct stream stream;
-    struct buf answer; /* the text so far; with an error its body */
+    struct buf answer; /* the text so far; for an error, its body */
     struct error err;
 };
 
@@ -69,7 +69,7 @@ bool talk_is_busy(const struct talk *t)
     return t->call;
 }
 
-/* ---- what was said ---- */
+/* ---- messages ---- */
 
 static void say(struct talk *t, bool ours, const char *text)
 {
@@ -80,7 +80,7 @@ static void say(struct talk *t, bool ours, const char *text)
     t->messages[t->count++] = (struct message){ ours, mem_strdup(text) };
 }
 
-/* A question without any answer is taken back: asked again, it would stand there twice. */
+/* Removes a question without any answer: repeating it would send it twice. */
 static void keep_answer(struct talk *t)
 {
     if (t->answer.len)

@@ -34,7 +34,7 @@ bool things_get(
     struct ask_request get = { .method = "GET", .path = path_of(q, r, name) };
     if (ask(q, &get, &status, ret, err))
         return true;
-    *ret = json_none; /* it was the server's refusal */
+    *ret = json_none; /* the server refused it */
     return err->code == ERR_NOT_FOUND;
 }
 

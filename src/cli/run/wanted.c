@@ -9,11 +9,11 @@
 #include "base/str.h"
 #include "kinds/llmkube/source.h"
 
-/* Room for what is put behind it: names of pods, Jobs and Services are made of it. */
+/* Leaves room for suffixes: names of pods, Jobs and Services are derived from it. */
 #define NAME_BYTES_MAX 48
 #define HUB "https://huggingface.co/"
 
-/* "TinyLlama-1.1B.Q4_K_M.gguf" is tinyllama-1-1b-q4-k-m. */
+/* "TinyLlama-1.1B.Q4_K_M.gguf" becomes tinyllama-1-1b-q4-k-m. */
 static const char *name_of(struct arena *a, const char *source)
 {
     const char *end = source + strcspn(source, "?#"), *begin = end;
@@ -38,7 +38,7 @@ static const char *name_of(struct arena *a, const char *source)
     return name;
 }
 
-/* A repository's file is fetched like any other, with its progress and into the cache. */
+/* A repository's file is downloaded like any other, with progress and into the cache. */
 static bool read_hub(struct arena *a, const char *word, struct wanted *ret, struct error *err)
 {
     struct source s = source_read(a, word);
@@ -73,7 +73,7 @@ static bool read_url(struct arena *a, const char *word, struct wanted *ret, stru
     return true;
 }
 
-/* The file's own name stays, also if it is a link: models are often links to files without one. */
+/* Keeps the name of a link: models are often links to files with meaningless names. */
 static bool read_file(struct arena *a, const char *path, struct wanted *ret, struct error *err)
 {
     const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
@@ -89,7 +89,7 @@ static bool read_file(struct arena *a, const char *path, struct wanted *ret, str
 
 static bool read_word(struct arena *a, const char *word, struct wanted *ret, struct error *err)
 {
-    bool dotted = strpbrk(word, "./"); /* what names do not have */
+    bool dotted = strpbrk(word, "./"); /* characters that names do not have */
     if (text_starts(word, "hf://"))
         return read_hub(a, word, ret, err);
     if (text_starts(word, "http://") || text_starts(word, "https://"))
@@ -144,7 +144,7 @@ struct json wanted_model(struct arena *a, const struct wanted *w, const struct w
     const char *accelerator = text_eq(o->vendor, "amd")     ? "rocm"
                               : text_eq(o->vendor, "intel") ? "intel"
                                                             : "cuda";
-    /* How many, the service says: a number in the Model would win over it. */
+    /* The service sets the count: a number in the Model would override it. */
     struct json gpu = json_fields(a,
         { "accelerator", json_str(accelerator) },
         { "gpu.enabled", json_bool(true) },

@@ -27,7 +27,7 @@ static const struct resource ACCESS_REVIEW = {
 };
 
 struct kept {
-    uint8_t digest[SHA256_BYTES]; /* of the token: the token itself is not kept */
+    uint8_t digest[SHA256_BYTES]; /* of the token, which is not kept */
     int64_t until_ms;
     int status;
 };
@@ -37,7 +37,7 @@ struct access {
     const struct env *env;
     struct access_question *questions;
     struct kept kept[ACCESS_KEPT_MAX];
-    size_t next; /* to be overwritten */
+    size_t next; /* the next entry to overwrite */
 };
 
 struct access_question {
@@ -49,7 +49,7 @@ struct access_question {
     void *ctx;
     struct kube_op *op;
     struct timer later;
-    int status; /* for later */
+    int status; /* the result, until it is delivered */
     struct access_question *next, **back;
 };
 

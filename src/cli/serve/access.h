@@ -1,7 +1,7 @@
 #pragma once
 
-/* Who may read /metrics: the API server decides, by TokenReview and SubjectAccessReview, as for
- * every controller-runtime operator. Answers are kept for a minute. */
+/* Access to /metrics: the API server decides, by TokenReview and SubjectAccessReview, as for every
+ * controller-runtime operator. Decisions are cached for a minute. */
 
 #include "base/str.h"
 
@@ -12,10 +12,10 @@ struct kube_client;
 struct access *access_new(struct kube_client *client, const struct env *env);
 void access_free(struct access *a);
 
-/* Called once, later: 200, 401 or 403, or 503 when the API server cannot be asked. */
+/* Called once, later: 200, 401 or 403, or 503 if the API server cannot be reached. */
 typedef void access_answer(void *ctx, int status);
-/* token: what stood behind Bearer. path: "/metrics". The returned question may be cancelled until
- * it has been answered. */
+/* token: the text after Bearer. path: "/metrics". The returned question may be cancelled until the
+ * answer arrives. */
 struct access_question;
 struct access_question *access_ask(
     struct access *a, struct str token, const char *path, access_answer *answer, void *ctx);

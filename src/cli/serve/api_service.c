@@ -17,7 +17,7 @@
 #define WATCH_PACE_MS 3
 #define HEAP_KEEP_BYTES (16 << 20)
 #define HOSTS_MAX 32
-/* What one flush makes may ask for another; each asks for less. */
+/* A flush may require another one; each has less work. */
 #define START_ROUNDS_MAX 100
 
 struct api_service {
@@ -38,7 +38,8 @@ bool api_service_check_listen(const char *text, struct error *err)
     return listen_read("--listen", text, &ignored, err);
 }
 
-/* That of the Service kubernetes, by which pods reach us; NULL: the range is wrong, and refused. */
+/* The address of the Service kubernetes, which pods use; NULL: the range is invalid, and is
+ * refused. */
 static const char *first_address(struct arena *a, const char *range)
 {
     struct in_addr address;
@@ -186,7 +187,7 @@ bool api_service_write_kubeconfig(const struct api_service *s, const char *path,
     return apiserver_files_write_kubeconfig(s->arena, &s->files, api_service_url(s), path, err);
 }
 
-/* Giving memory back after each request costs more than the request itself. */
+/* Returning memory after each request costs more than the request itself. */
 void api_service_tune_heap(void)
 {
     mallopt(M_ARENA_MAX, 1);

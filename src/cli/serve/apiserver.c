@@ -1,7 +1,6 @@
 /* leeboard apiserver: the built-in API server on the network.
  *
- *   signal ──> no new requests, watches end ──> the last answer ──> the disk closes ──> exit
- */
+ *   signal ──> no new requests, watches end ──> the last answer ──> the disk closes ──> exit */
 
 #include <malloc.h>
 #include <signal.h>
@@ -35,7 +34,7 @@ struct app {
 
 /* ---- the command line ---- */
 
-/* token,user,uid[,"group,group"] a line, as kube-apiserver's --token-auth-file. */
+/* One line is token,user,uid[,"group,group"], as in kube-apiserver's --token-auth-file. */
 static bool read_token_line(struct arena *a, struct str line, struct auth_static_token *ret)
 {
     struct str rest = line, token = str_cut(&rest, ',');
@@ -140,7 +139,7 @@ static void on_signal(void *ctx, int number)
     apiserver_http_drain(api_service_http(app->service), EXIT_MS, stop, app);
 }
 
-/* Memory that lists and bursts have used goes back to the system. */
+/* Returns the memory of lists and bursts to the system. */
 static void trim(void *ctx)
 {
     struct app *app = ctx;

@@ -13,7 +13,7 @@
 #include "kube/file.h"
 
 #define AUTHORITY_DAYS 3650
-/* As long as the authority: a server may run for years, and nobody renews them while it does. */
+/* As long as the CA: a server may run for years, and certificates are renewed only at its start. */
 #define CERTIFICATE_DAYS AUTHORITY_DAYS
 #define TOKEN_KEY_BYTES 32
 #define FILE_BYTES_MAX ((size_t)1 << 20)
@@ -32,12 +32,12 @@ static bool write_all(int fd, struct str text)
     return true;
 }
 
-/* Whole or not at all; lasting: also after a power failure. */
+/* Atomic; lasting: also after a power failure. */
 static bool write_file(struct arena *a, const char *path, struct str text, mode_t mode,
     bool lasting, struct error *err)
 {
     const char *temporary = arena_printf(a, "%s.%ld.new", path, (long)getpid());
-    unlink(temporary); /* of a process of this number that died */
+    unlink(temporary); /* left by a crashed process with this pid */
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0)
         return fail_errno(err, errno, "creating %s", temporary);

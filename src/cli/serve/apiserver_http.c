@@ -12,11 +12,11 @@
 #include "http/server.h"
 #include "http/tls.h"
 
-/* One more than the API server takes, so that it sees that there was more. */
+/* One byte more than the API server accepts, so that it detects a larger body. */
 #define BODY_BYTES_MAX (((size_t)3 << 20) + 1)
-/* Of all requests whose bodies are still coming in. */
+/* Limit for all request bodies that are being received. */
 #define BODIES_BYTES_MAX ((size_t)128 << 20)
-/* Smaller answers are not worth packing. */
+/* Smaller answers are not worth compressing. */
 #define GZIP_FROM_BYTES ((int64_t)128 << 10)
 #define GZIP_HELD_BYTES ((size_t)64 << 20)
 #define ARENA_BYTES ((size_t)1 << 20)
@@ -27,8 +27,8 @@ struct apiserver_http {
     struct apiserver_http_options options;
     struct http_server *http;
     struct timer flush;
-    struct exchange *list; /* all that are open */
-    size_t body_bytes;     /* held by them */
+    struct exchange *list; /* all open ones */
+    size_t body_bytes;     /* held by all exchanges */
     struct session_host sessions;
 };
 
@@ -43,9 +43,9 @@ struct exchange {
     struct gzip *gzip;
     struct buf packed;
     struct session_offer offer;
-    struct session *session;     /* NULL: it is HTTP */
-    struct watch_socket *socket; /* NULL: it is HTTP */
-    bool opened;                 /* the API server has the request */
+    struct session *session;     /* NULL: plain HTTP */
+    struct watch_socket *socket; /* NULL: plain HTTP */
+    bool opened;                 /* the API server got the request */
     bool takes_gzip, live, refused, responded;
     struct exchange *next, **link;
 };
@@ -72,7 +72,7 @@ static void on_flush(void *ctx)
 
 #define HEADERS_MAX 72
 
-/* An answer of our own. */
+/* Sends an answer of this layer, not of the API server. */
 static void refuse(struct exchange *x, const struct api_answer *answer)
 {
     x->refused = true;
@@ -190,7 +190,7 @@ static struct str bearer_of(struct arena *a, struct http_headers headers)
     return (struct str){ str_dup(a, token), token.len };
 }
 
-/* All of them: the API server refuses those that are too many or unknown. */
+/* All impersonation headers: the API server refuses unknown ones or too many. */
 static const struct api_header *impersonation(struct arena *a, struct http_headers headers)
 {
     struct api_header *list = NULL;
@@ -248,12 +248,12 @@ static void drop_body(struct exchange *x)
     buf_done(&x->body);
 }
 
-/* Who has been sending a body for the longest time makes room for the others. */
+/* Refuses the slowest body, to make room for others. */
 static void refuse_slowest(struct apiserver_http *h)
 {
     struct exchange *slowest = NULL;
     struct api_answer answer;
-    for (struct exchange *x = h->list; x; x = x->next) /* new ones come in front */
+    for (struct exchange *x = h->list; x; x = x->next) /* new ones are added at the front */
         slowest = x->body.len ? x : slowest;
     drop_body(slowest);
     answer_status(&slowest->arena,

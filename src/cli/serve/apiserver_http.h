@@ -1,9 +1,9 @@
 #pragma once
 
-/* The built-in API server on the network: HTTP exchanges in, calls of src/apiserver out.
+/* The built-in API server on the network: translates HTTP exchanges to calls of src/apiserver.
  *
- * What came in during one turn of the loop is flushed together at its end, so that one commit of
- * the disk serves them all. */
+ * Requests of one turn of the loop are flushed together at its end, with a single commit to
+ * disk. */
 
 #include "base/error.h"
 
@@ -19,8 +19,7 @@ struct apiserver_http_options {
     const char *address; /* numeric; NULL: all */
     uint16_t port;       /* 0: any free one */
     struct tls_context *tls;
-    /* Who runs pods, for exec, attach and portforward; NULL if the server was told that nobody
-     * does. */
+    /* Runs pods, for exec, attach and portforward; NULL if there is no runner. */
     const struct pod_session_source *sessions;
 };
 
@@ -28,6 +27,7 @@ struct apiserver_http *apiserver_http_new(
     const struct apiserver_http_options *options, struct error *err) must_check;
 void apiserver_http_free(struct apiserver_http *h);
 uint16_t apiserver_http_port(const struct apiserver_http *h);
-/* No new requests; watches end now, the rest within grace_ms; then drained(). */
+/* Refuses new requests, ends watches now and other requests within grace_ms; then calls
+ * drained(). */
 void apiserver_http_drain(
     struct apiserver_http *h, int64_t grace_ms, void (*drained)(void *ctx), void *ctx);

@@ -22,7 +22,7 @@ const char *engine_service_instance(struct arena *a)
     return text_empty(pod) ? arena_strdup(a, host) : pod;
 }
 
-/* Reading the YAML takes some milliseconds, in which the server is busy with its lists. */
+/* Parsing the YAML takes some milliseconds, while the server is busy with our lists. */
 static void add_crds(void *ctx, struct schemas *to)
 {
     (void)ctx;
@@ -30,11 +30,11 @@ static void add_crds(void *ctx, struct schemas *to)
     json_each (crd, embedded_crds(&a)) {
         struct error err;
         bool ok = schemas_add_crd(to, *crd, &err);
-        assert(ok); /* tests/crds/check reads them too */
+        assert(ok); /* tests/crds/check also parses them */
     }
 }
 
-/* Upstream's, of all families. */
+/* The groups of upstream, of all families. */
 static const char *const groups[] = {
     "inference.llmkube.dev",
     "federation.llmkube.dev",

@@ -1,6 +1,6 @@
 #pragma once
 
-/* The engine with everything that it works with: client, events, effects, schemas. */
+/* The engine with everything that it uses: client, events, effects, schemas. */
 
 #include "base/json.h"
 #include "cli/families.h"
@@ -18,9 +18,9 @@ struct engine_service_options {
     struct loop *loop;
     const struct kube_transport *transport;
     const struct families *families;
-    const char *instance; /* of events: the pod or the machine */
+    const char *instance; /* the reporting instance of events: the pod or the machine */
     const char *ns;       /* only this one; NULL: all */
-    bool own_crds;        /* they are those of this program */
+    bool own_crds;        /* use the CRDs of this program */
     struct json self;     /* our pod; absent: none */
     bool (*may_write)(void *ctx);
     void *ctx;
@@ -35,9 +35,9 @@ struct engine_service {
     struct engine *engine;
 };
 
-/* What the options point to outlives it. The engine is not started. */
+/* Everything that options points to must outlive it. Does not start the engine. */
 void engine_service_init(struct engine_service *s, const struct engine_service_options *options);
-/* Takes one that is all zero. */
+/* Accepts a zeroed struct. */
 void engine_service_done(struct engine_service *s);
-/* POD_NAME, else the machine's name. */
+/* POD_NAME, or else the machine's name. */
 const char *engine_service_instance(struct arena *a);

@@ -23,16 +23,16 @@
 
 struct federation {
     struct federation_options o;
-    struct kube_config config; /* of the hub's cluster */
+    struct kube_config config; /* of the hub cluster */
     struct http_transport *transport;
     struct kube_client *client;
     struct kube_op *op;
     struct timer timer;
     int64_t interval_ms;
-    char told[200]; /* the last trouble that was logged */
+    char told[200]; /* the last problem that was logged */
 };
 
-/* Once for each trouble, not once for each heartbeat. */
+/* Logs each problem once, not at each heartbeat. */
 static void tell(struct federation *f, const char *what, const char *why)
 {
     char text[sizeof(f->told)];
@@ -61,7 +61,7 @@ static void on_written(void *ctx, const struct kube_reply *reply)
     timer_set(loop_env(f->o.loop), &f->timer, f->interval_ms);
 }
 
-/* Everything that this cluster has, or why that is not known yet. */
+/* Everything in this cluster, or why it is not known yet. */
 static bool look(struct federation *f, struct arena *a, struct json *ret, struct error *err)
 {
     struct view models, services;

@@ -1,8 +1,8 @@
 #pragma once
 
-/* An edge of LLMKube's federation: every half minute, or as often as its FederatedCluster asks for,
- * the operator writes into that object, on another cluster, what this cluster has. The phase there
- * is the hub's. */
+/* An edge of LLMKube's federation. Every half minute, or at the interval of its FederatedCluster,
+ * the operator writes the state of this cluster into that object on the hub cluster. The hub sets
+ * the phase there. */
 
 #include "base/error.h"
 
@@ -13,7 +13,7 @@ struct llmkube_settings;
 struct loop;
 
 struct federation_options {
-    struct arena *arena; /* of the process */
+    struct arena *arena; /* lives as long as the process */
     struct loop *loop;
     struct engine *engine;
     const struct llmkube_settings *settings;
@@ -21,7 +21,7 @@ struct federation_options {
     void *ctx;
 };
 
-/* *ret NULL: this is no edge. */
+/* *ret NULL: this cluster is not an edge. */
 bool federation_new(const struct federation_options *options, struct federation **ret,
     struct error *err) must_check;
-void federation_free(struct federation *f); /* takes NULL */
+void federation_free(struct federation *f); /* NULL is allowed */

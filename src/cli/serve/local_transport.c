@@ -7,12 +7,12 @@
 
 struct call {
     struct local_transport *owner;
-    struct call *next, **link; /* of waiting or open */
-    struct arena arena;        /* of the request, until it is handed in */
+    struct call *next, **link; /* in the list of waiting or open calls */
+    struct arena arena;        /* of the request, until it is passed on */
     struct kube_request request;
     const struct kube_handlers *handlers;
     void *ctx;
-    struct api_call *api; /* NULL: not handed in yet */
+    struct api_call *api; /* NULL: not passed on yet */
 };
 
 struct local_transport {
@@ -43,7 +43,7 @@ static void call_free(struct call *c)
 
 /* ---- the answer ---- */
 
-/* The text of `299 - "text"`. */
+/* The text in `299 - "text"`. */
 static const char *warning_text(struct arena *a, const struct api_head *head)
 {
     const char *first = head->warnings ? head->warnings[0] : NULL;
@@ -109,7 +109,7 @@ static void open_call(struct call *c)
     arena_done(&c->arena);
 }
 
-/* Handlers may ask for more while the server is in the middle of a flush: it is asked only here. */
+/* Handlers may send requests while the server is in a flush, so they are passed on only here. */
 static void hand_in(void *ctx)
 {
     struct local_transport *t = ctx;

@@ -1,10 +1,10 @@
 #pragma once
 
-/* The way to an API server in the same process: a call of the library, as an administrator. No
- * socket, no TLS, no HTTP; what is asked for is handed in at the end of the turn, and answered with
- * the server's next flush.
+/* A transport to an API server in the same process: direct calls, as an administrator, without
+ * socket, TLS and HTTP. Requests are passed on at the end of the turn, and answered at the server's
+ * next flush.
  *
- * Nothing on this way can hang, so the time limits of requests are not watched. */
+ * No request can hang here, so time limits are ignored. */
 
 #include "base/timer.h"
 #include "kube/transport.h"
@@ -12,10 +12,10 @@
 struct apiserver;
 struct local_transport;
 
-/* user names itself in managedFields and logs: "leeboard". All three outlive it. Whoever hosts the
- * server flushes it when it asks for that (apiserver_set_wake). */
+/* user is the name in managedFields and logs: "leeboard". All three arguments must outlive it. The
+ * owner of the server flushes it when requested (apiserver_set_wake). */
 struct local_transport *local_transport_new(
     struct apiserver *server, const struct env *env, const char *user) must_check;
-/* Cancels what is under way; no handler runs any more. NULL is fine. */
+/* Cancels all requests; no handler is called any more. NULL is allowed. */
 void local_transport_free(struct local_transport *t);
 const struct kube_transport *local_transport_kube(struct local_transport *t);

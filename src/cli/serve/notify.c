@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 
-/* A path, or a name of the abstract kind, written with an @ in front. */
+/* The socket is a path, or an abstract name that begins with @. */
 void notify(const char *state)
 {
     const char *path = getenv("NOTIFY_SOCKET");
@@ -22,7 +22,7 @@ void notify(const char *state)
     if (fd < 0)
         return;
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
-    /* Whoever does not hear it is waited for no longer. */
+    /* Does not block if the service manager does not read. */
     (void)sendto(
         fd, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT, (const struct sockaddr *)&to, size);
     close(fd);

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Tells the service manager how we are, where one has asked (systemd's NOTIFY_SOCKET); else nothing
- * happens. "READY=1" once everything is served, "STOPPING=1" when the end has begun. */
+/* Notifies the service manager if there is one (systemd's NOTIFY_SOCKET): "READY=1" when everything
+ * is served, "STOPPING=1" when shutdown starts. */
 
 void notify(const char *state);

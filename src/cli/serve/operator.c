@@ -1,8 +1,7 @@
-/* leeboard operator: the engine against a cluster. Wires the parts together, and ends them in
+/* leeboard operator: runs the engine against a cluster. Connects the parts, and shuts them down in
  * order:
  *
- *   signal ──> take no more keys ──> the last answer ──> release the lease ──> exit
- */
+ *   signal ──> take no more keys ──> the last answer ──> release the lease ──> exit */
 
 #include <malloc.h>
 #include <signal.h>
@@ -30,13 +29,13 @@
 #include "kube/lease.h"
 #include "kube/rivals.h"
 
-/* From the signal to the end, whatever hangs. */
+/* Limit from the signal to the exit, even if something hangs. */
 #define OPERATOR_EXIT_MS 4500
-/* A third less CPU when much happens, and nobody notices: an API server takes longer to answer.
- * The many short answers of a start are not held up: from when it is ready. */
+/* Uses a third less CPU under load, with no visible delay compared to an API server's latency. Not
+ * used during startup with its many short answers, only once ready. */
 #define OPERATOR_GATHER_MS 20
 #define OPERATOR_SETTLE_MS 100
-/* Memory that lists and bursts have used goes back to the system. */
+/* Returns the memory of lists and bursts to the system. */
 #define OPERATOR_TRIM_MS 15000
 #define OPERATOR_DISCOVERY_BYTES_MAX ((size_t)1 << 20)
 #define OPERATOR_STORED_MAX 32
@@ -49,17 +48,17 @@ struct app {
     struct http_transport *transport;
     struct engines *engines;
     struct lease *lease;
-    struct rivals *rivals[ENGINES_MAX]; /* one for each namespace, or one for all */
-    size_t clear_count;                 /* of those that have found none */
+    struct rivals *rivals[ENGINES_MAX]; /* one per namespace, or one for all */
+    size_t clear_count;                 /* number of those that found no rival */
     struct storage_versions *storage_versions;
-    const struct resource *stored[OPERATOR_STORED_MAX]; /* whose CRDs it looks after */
+    const struct resource *stored[OPERATOR_STORED_MAX]; /* their CRDs are migrated */
     struct serve *serve;
-    struct webhook_service *webhooks; /* NULL: none are served */
-    struct federation *federation;    /* NULL: this is no edge */
+    struct webhook_service *webhooks; /* NULL: none */
+    struct federation *federation;    /* NULL: not an edge */
     struct loop_signal *signals[2];
     struct timer deadline, trim, settle;
     bool ending;
-    const char *ns; /* only these, with commas between them; NULL: all */
+    const char *ns; /* comma-separated; NULL: all */
     bool clear;     /* no other operator works on our objects */
     int code;
 };
@@ -186,11 +185,12 @@ static bool may_write(void *ctx)
     return !app->lease || lease_may_write(app->lease);
 }
 
-/* Asked again when a write leaves: it may have waited for a place, a token or a stopped process. */
+/* Checked when a write is sent: it may have waited for a slot, a token or a stopped process. */
 static int64_t send_within_ms(void *ctx, const struct kube_request *request)
 {
     struct app *app = ctx;
-    /* The Lease itself is how one becomes a leader; events and reviews only tell and ask. */
+    /* Groups without this check: the Lease is needed to become the leader, and events and reviews
+     * change no objects. */
     static const char *const free_groups[] = {
         "/apis/coordination.k8s.io/",
         "/apis/events.k8s.io/",
@@ -203,7 +203,7 @@ static int64_t send_within_ms(void *ctx, const struct kube_request *request)
     return free ? INT64_MAX : lease_left_ms(app->lease);
 }
 
-/* ---- ToolHive's settings of the cluster ---- */
+/* ---- ToolHive's cluster settings ---- */
 
 static bool has_family(const struct app *app, const char *name)
 {
@@ -240,8 +240,8 @@ static void on_platform(void *ctx, const struct kube_reply *reply)
         start_rivals(app);
 }
 
-/* OpenShift gives each namespace user ids of its own and refuses pods with others. Nothing starts
- * before that is known. */
+/* OpenShift assigns user ids per namespace and refuses pods with others. Nothing starts before this
+ * is known. */
 static void find_platform(struct app *app)
 {
     bool given = cli_given(app->cli, "operator-openshift") || getenv("OPERATOR_OPENSHIFT");
@@ -254,7 +254,7 @@ static void find_platform(struct app *app)
             (struct kube_then){ on_platform, app });
 }
 
-/* CRDs are not within the bounds of a namespace. */
+/* CRDs are cluster-scoped. */
 static void look_after_storage_versions(struct app *app)
 {
     size_t count = 0;
@@ -300,7 +300,7 @@ static bool make_transport(struct app *app, struct error *err)
     return app->transport != NULL;
 }
 
-/* Whom events about ourselves are about: the pod we are in. */
+/* The object of events about ourselves: our pod. */
 static struct json self(struct app *app)
 {
     const char *pod = getenv("POD_NAME");
@@ -558,8 +558,8 @@ static const char *const not_yet[] = {
     NULL,
 };
 
-/* The log flags of upstream's managers become ours. zap takes numbers for ever more of debug; its
- * levels above error are errors here. */
+/* Converts the log flags of upstream's managers to ours. zap uses numbers for debug levels; its
+ * levels above error become error. */
 static void translate_log_flags(struct cli *cli)
 {
     for (size_t i = 0; i < cli->count; i++) {
@@ -580,9 +580,9 @@ static int run(struct cli *cli)
 {
     struct app app = { .cli = cli };
     struct error err;
-    /* One thread works; a second heap for the few that look up names would only cost memory. */
+    /* One thread works; a second heap for the few DNS threads would only cost memory. */
     mallopt(M_ARENA_MAX, 1);
-    /* Fixed: what is as large as this, such as a list, goes back to the system when it is done. */
+    /* Fixed threshold: larger blocks, such as lists, are returned to the system when freed. */
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
     setenv("UV_THREADPOOL_SIZE", "2", 0);
     translate_log_flags(cli);

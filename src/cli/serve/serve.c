@@ -17,11 +17,11 @@
 struct serve {
     struct serve_options options;
     struct http_server *health, *metrics;
-    struct access *access; /* NULL: everybody may */
+    struct access *access; /* NULL: no access control */
     struct tls_context *tls;
 };
 
-/* A request for metrics whose reader is being looked up. */
+/* A request for metrics whose access is being checked. */
 struct scrape {
     struct serve *serve;
     struct http_exchange *exchange; /* NULL: the client left */
@@ -38,7 +38,7 @@ static void reply_state(struct http_exchange *x, bool fine, const struct error *
     reply_text(x, fine ? 200 : 503, fine ? "ok" : err->text);
 }
 
-/* As the API server answers: a line for each part, then the whole. */
+/* In the API server's format: a line for each part, then the overall result. */
 static void reply_each(struct serve *s, struct http_exchange *x)
 {
     cleanup(buf_done) struct buf text = BUF_INIT((size_t)64 << 10);

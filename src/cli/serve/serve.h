@@ -1,6 +1,6 @@
 #pragma once
 
-/* The operator's own little HTTP answers: /healthz, /readyz, /metrics. */
+/* The operator's own HTTP endpoints: /healthz, /readyz, /metrics. */
 
 #include "base/error.h"
 
@@ -15,12 +15,12 @@ struct serve_options {
     struct engines *engines;
     const char *health_address;  /* ":8081"; "0" or "": none */
     const char *metrics_address; /* likewise */
-    /* Metrics by TLS, and only to those who may `get` /metrics; certificate_file NULL: one of our
-     * own making. */
+    /* Serves metrics over TLS, and only to clients that may `get` /metrics; certificate_file NULL:
+     * a self-signed certificate. */
     bool secure;
     struct kube_client *client;
     const char *certificate_file, *key_file;
-    void (*more_metrics)(void *ctx, struct buf *to); /* beside the engine's; NULL: none */
+    void (*more_metrics)(void *ctx, struct buf *to); /* in addition to the engine's; NULL: none */
     void *ctx;
 };
 

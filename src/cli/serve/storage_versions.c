@@ -7,7 +7,7 @@
 #include "base/timer.h"
 #include "kube/client.h"
 
-/* A start has more urgent things to do. */
+/* Startup has more urgent work. */
 #define FIRST_MS 2000
 #define AGAIN_MS 3600000
 #define AGAIN_AFTER_TROUBLE_MS 60000
@@ -17,17 +17,17 @@ struct storage_versions {
     struct storage_versions_options options;
     struct timer timer;
     struct kube_op *op;
-    size_t place;        /* of the resource in work */
-    struct arena crd;    /* what is known of its CRD */
-    const char *version; /* of storage */
-    const char *read_at; /* the CRD's resourceVersion */
+    size_t place;        /* index of the current resource */
+    struct arena crd;    /* for the current CRD */
+    const char *version; /* storage version */
+    const char *read_at; /* the CRD's resourceVersion when it was read */
     struct arena page;
-    struct json items; /* of the page */
-    uint32_t item;     /* the next of them */
-    const char *more;  /* token of the page behind; NULL: the last one */
+    struct json items; /* of the current page */
+    uint32_t item;     /* index of the next item */
+    const char *more;  /* token of the next page; NULL: this is the last one */
     size_t written;
-    bool trouble;     /* with this CRD */
-    bool any_trouble; /* in this round */
+    bool trouble;     /* an error with this CRD */
+    bool any_trouble; /* an error in this round */
 };
 
 static void next_crd(struct storage_versions *s);
@@ -107,8 +107,8 @@ static void written(void *ctx, const struct kube_reply *reply)
     next_object(s);
 }
 
-/* An object of the same name that came since is stored in the version of today: it has another uid,
- * and the conflict makes us look again. */
+/* A newer object of the same name is already stored in the current version: it has another uid, and
+ * the conflict makes us read it again. */
 static void next_object(struct storage_versions *s)
 {
     if (s->item == s->items.count && s->more) {

@@ -1,14 +1,14 @@
 #pragma once
 
-/* Objects that an older release stored in a version that is not the one of today are stored anew,
- * and the CRD is told that nothing is stored in the old one any more: only then a later CRD may
- * leave the old version out. For CRDs that ask for it by a label, as those of ToolHive do.
+/* Migrates objects that an older release stored in an old API version: writes them again in the
+ * current one and removes the old version from the CRD's status. Only then a later CRD may drop the
+ * old version. For CRDs that opt in by a label, as ToolHive's do.
  *
  *   after the lease, and every hour: each CRD ── status.storedVersions has an old one?
- *       └─> a patch of nothing for each object (the server stores it in the version of today)
- *             └─ all went well ─> storedVersions = [ that version ]
+ *       └─> an empty patch for each object (the server stores it in the current version)
+ *             └─ all succeeded ─> storedVersions = [ that version ]
  *
- * CRDs are in no namespace: an operator of one namespace leaves them alone. */
+ * CRDs are cluster-scoped: an operator of one namespace does not change them. */
 
 #include "base/base.h"
 
@@ -20,13 +20,13 @@ struct storage_versions;
 struct storage_versions_options {
     struct kube_client *client;
     const struct env *env;
-    const struct resource *const *resources; /* whose CRDs; NULL-terminated */
+    const struct resource *const *resources; /* the CRDs of these; NULL-terminated */
     const char *label;                       /* must be "true" on a CRD */
     const char *manager;                     /* field manager */
     bool (*may_write)(void *ctx);
     void *ctx;
 };
 
-/* What the options point to outlives it. */
+/* Everything that options points to must outlive it. */
 struct storage_versions *storage_versions_new(const struct storage_versions_options *options);
-void storage_versions_free(struct storage_versions *s); /* NULL is fine */
+void storage_versions_free(struct storage_versions *s); /* NULL is allowed */

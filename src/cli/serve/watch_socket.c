@@ -7,7 +7,7 @@
 #include "http/server.h"
 #include "http/websocket.h"
 
-#define GOODBYE_MS 10000 /* for a client to take our last words */
+#define GOODBYE_MS 10000 /* for a client to read our close message */
 #define EVENTS_BYTES_MAX ((size_t)256 << 20)
 
 struct watch_socket {
@@ -66,7 +66,7 @@ static void socket_data(void *ctx, struct str bytes, bool first, bool last)
     (void)ctx, (void)bytes, (void)first, (void)last;
 }
 
-/* Whoever pings and does not listen is not read any more: answers would pile up. */
+/* Stops reading from a client that sends pings but does not read: answers would pile up. */
 static void socket_send(void *ctx, struct str frame)
 {
     struct watch_socket *w = ctx;
@@ -93,7 +93,7 @@ void watch_socket_drained(struct watch_socket *w)
 
 /* ---- beginning ---- */
 
-/* As kube-apiserver refuses: without an origin, and with several protocols to choose from. */
+/* Refuses as kube-apiserver does: no origin, or several protocols to choose from. */
 static bool refuse(struct http_exchange *http, const struct session_offer *offer)
 {
     bool bad_version = !text_eq(offer->version, "13"), no_key = text_empty(offer->key);
@@ -125,7 +125,7 @@ struct watch_socket *watch_socket_new(struct loop *loop, struct http_exchange *h
     websocket_init(&w->socket, &handlers, w);
     timer_init(&w->goodbye, goodbye_over, w);
     struct str protocol = str_of(offer->protocols);
-    str_cut(&protocol, ','); /* each has one before it */
+    str_cut(&protocol, ','); /* each has a leading comma */
     protocol = str_trim(protocol);
     struct http_header list[2] = { { STR("sec-websocket-accept"),
                                        str_of(websocket_accept(a, str_of(offer->key))) },

@@ -16,7 +16,7 @@
 #define AUTHORITY_RENEW_DAYS 365
 #define LEAF_DAYS 90
 #define LEAF_RENEW_DAYS 30
-/* Somebody else may replace the Secret or a caBundle, and another replica renews. */
+/* Another client may replace the Secret or a caBundle, and another replica may renew it. */
 #define LOOK_MS 60000
 #define LOOK_SOON_MS 1000
 
@@ -39,20 +39,20 @@ static const struct resource CONFIGURATIONS[] = {
 
 struct webhook_cert {
     struct webhook_cert_options o;
-    struct arena arena; /* of one look */
+    struct arena arena; /* for one check */
     struct timer timer;
     struct kube_op *op;
-    struct str bundle, certificate, key; /* of the Secret, while a look goes on */
-    size_t configuration;                /* the one that is looked at */
-    bool soon;                           /* something is missing: look again soon */
-    char told[200];                      /* the last trouble that was logged */
+    struct str bundle, certificate, key; /* of the Secret, during a check */
+    size_t configuration;                /* the configuration being checked */
+    bool soon;                           /* something is missing: check again soon */
+    char told[200];                      /* the last problem that was logged */
     uint8_t served[SHA256_BYTES];        /* digest of the certificate that changed() got */
 };
 
 static void look(void *ctx);
 static void on_configuration(void *ctx, const struct kube_reply *reply);
 
-/* ---- one look after the other ---- */
+/* ---- checking ---- */
 
 static void rest(struct webhook_cert *w)
 {
@@ -60,7 +60,7 @@ static void rest(struct webhook_cert *w)
     timer_set(w->o.env, &w->timer, w->soon ? LOOK_SOON_MS : LOOK_MS);
 }
 
-/* Once for each trouble, not once for each look. */
+/* Logs each problem once, not at each check. */
 static void trouble(struct webhook_cert *w, const char *what, const char *why)
 {
     char text[sizeof(w->told)];
@@ -120,7 +120,7 @@ static void on_bundle(void *ctx, const struct kube_reply *reply)
     next_configuration(w);
 }
 
-/* Only what differs is applied, and only where a webhook is: an apply would add one. */
+/* Applies only differences, and only for existing webhooks: an apply would add missing ones. */
 static void on_configuration(void *ctx, const struct kube_reply *reply)
 {
     struct webhook_cert *w = ctx;
@@ -139,12 +139,12 @@ static void on_configuration(void *ctx, const struct kube_reply *reply)
                 { "name", json_str(arena_strdup(a, json_get_text(*webhook, "name"))) },
                 { "clientConfig.caBundle", json_str(bundle) }));
     }
-    /* Whoever wants only some of the webhooks has only one of the two. */
+    /* An installation with only some of the webhooks has only one configuration. */
     if (reply->error.code && reply->error.code != ERR_NOT_FOUND)
         trouble(w, "cannot look at the webhook configurations", reply->error.text);
     w->soon |= reply->error.code != ERR_NONE && w->configuration == 0;
     if (!differs || !w->o.may_write(w->o.ctx)) {
-        w->soon |= differs; /* the leader sets it, which we may become */
+        w->soon |= differs; /* the leader sets it; this process may become the leader */
         w->configuration++;
         next_configuration(w);
         return;
@@ -169,7 +169,7 @@ static const char *const *hosts(struct webhook_cert *w)
     list[0] = arena_printf(&w->arena, "%s.%s.svc", w->o.service, w->o.ns);
     list[1] = arena_printf(&w->arena, "%s.%s.svc.cluster.local", w->o.service, w->o.ns);
     list[2] = w->o.service;
-    list[3] = "localhost"; /* for an operator that runs outside the cluster, beside a tunnel */
+    list[3] = "localhost"; /* for an operator outside the cluster, behind a tunnel */
     list[4] = "127.0.0.1";
     return list;
 }
@@ -183,7 +183,7 @@ static struct str data_of(struct webhook_cert *w, struct json secret, const char
     return ret;
 }
 
-/* A new authority is followed by the one before it, which still proves what others serve. */
+/* A new CA is followed by the previous one, which issued the certificates of other replicas. */
 static struct str bundle_of(struct webhook_cert *w, struct str fresh, struct str before)
 {
     int64_t now_s = env_wall_ms(w->o.env) / 1000;
@@ -207,7 +207,7 @@ static void on_written(void *ctx, const struct kube_reply *reply)
         trouble(w, "cannot keep the certificate", reply->error.text);
     else if (!raced)
         log_info("webhooks: issued a certificate, in Secret %s/%s", w->o.ns, w->o.secret);
-    /* What is stored is what counts, whoever stored it. */
+    /* The stored Secret counts, even if another replica wrote it. */
     if (reply->error.code && !raced) {
         rest(w);
         return;
@@ -289,7 +289,7 @@ static void on_secret(void *ctx, const struct kube_reply *reply)
     if (!lasts && w->o.may_write(w->o.ctx)) {
         issue(w, secret);
     } else if (!usable) {
-        w->soon = true; /* the leader issues one, which we may become */
+        w->soon = true; /* the leader issues it; this process may become the leader */
         rest(w);
     } else {
         w->soon |= !lasts;

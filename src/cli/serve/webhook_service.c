@@ -16,13 +16,13 @@
 #include "http/loop.h"
 
 #define FILE_BYTES_MAX ((size_t)1 << 20)
-/* As long as a kubelet takes to bring a changed Secret into a pod. */
+/* The time that a kubelet takes to update a changed Secret in a pod. */
 #define FILES_LOOK_MS 60000
 
 struct webhook_service {
     struct webhook_service_options o;
     struct webhooks *webhooks;
-    struct webhook_cert *cert; /* NULL: files */
+    struct webhook_cert *cert; /* NULL: from files */
     const char *certificate_file, *key_file;
     uint8_t read[SHA256_BYTES]; /* digest of the certificate in the file */
     struct timer timer;
@@ -86,7 +86,7 @@ static bool use_files(struct webhook_service *s, const char *folder, struct erro
     return read_files(s, err);
 }
 
-/* ---- the whole ---- */
+/* ---- interface ---- */
 
 static bool may_write(void *ctx)
 {

@@ -1,7 +1,7 @@
 #pragma once
 
-/* Admission webhooks as the operator's flags ask for them: with a certificate of our own
- * (--enable-webhooks), or with one of somebody else's in files (--webhook-cert-path). */
+/* Admission webhooks by the operator's flags: with a certificate that the operator issues
+ * (--enable-webhooks), or with an existing one in files (--webhook-cert-path). */
 
 #include "base/error.h"
 #include "cli/cli.h"
@@ -24,8 +24,8 @@ struct webhook_service_options {
     void *ctx;
 };
 
-/* *ret NULL: the flags ask for none. */
+/* *ret NULL: the flags enable no webhooks. */
 bool webhook_service_new(const struct webhook_service_options *options,
     struct webhook_service **ret, struct error *err) must_check;
-void webhook_service_free(struct webhook_service *s); /* takes NULL */
+void webhook_service_free(struct webhook_service *s); /* NULL is allowed */
 void webhook_service_metrics_print(const struct webhook_service *s, struct buf *to); /* likewise */

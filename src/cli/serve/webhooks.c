@@ -13,9 +13,9 @@
 #include "http/tls.h"
 #include "kinds/llmkube/admission.h"
 
-/* Two versions of an object, each of which the API server limits to 3 MiB. */
+/* Two versions of an object, each limited to 3 MiB by the API server. */
 #define REVIEW_BYTES_MAX ((size_t)8 << 20)
-/* Of all reviews that are coming in: who can reach the port need not be the API server. */
+/* Limit for all reviews being received: clients on this port may be others than the API server. */
 #define REVIEWS_BYTES_MAX ((size_t)32 << 20)
 #define CONNECTIONS_MAX 64
 #define REVIEWERS_MAX 8
@@ -25,7 +25,7 @@ enum answer { ALLOWED, DENIED, FAILED, ANSWERS };
 struct webhooks {
     struct webhooks_options o;
     struct http_server *server; /* NULL: no certificate yet */
-    size_t held; /* bytes of bodies */
+    size_t held;                /* bytes of all bodies */
     uint64_t counts[REVIEWERS_MAX][ANSWERS];
 };
 

@@ -1,5 +1,5 @@
-/* exec and attach: a command's input and output on one side; on the other channels of a WebSocket,
- * or streams of SPDY, which the client opens after the upgrade, one for each channel. */
+/* exec and attach: connects a command's input and output to channels of a WebSocket, or to streams
+ * of SPDY, which the client opens after the upgrade, one for each channel. */
 
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 
 enum { STDIN, STDOUT, STDERR, ERRORS, RESIZE, CHANNELS, CLOSE = 255, NO_CHANNEL = -1 };
 
-/* What the streams of SPDY are called. */
+/* The names of the SPDY streams. */
 static const char *const names[CHANNELS] = { "stdin", "stdout", "stderr", "error", "resize" };
 
 struct exec {
@@ -19,9 +19,9 @@ struct exec {
     const struct pod_session_source *source;
     struct arena arena;
     struct pod_session_request request;
-    struct pod_session *pod; /* NULL: not opened yet, or it could not be */
-    struct error why;        /* … that */
-    int channel;             /* of the message that comes */
+    struct pod_session *pod; /* NULL: not opened yet, or failed */
+    struct error why;        /* … with this error */
+    int channel;             /* of the current message */
     struct spdy *spdy;       /* NULL: WebSocket */
     uint32_t streams[CHANNELS];
     bool full;
@@ -36,7 +36,7 @@ static void send_frame(void *ctx, struct str first, struct str second)
     x->full = !session_send(x->session, first, second);
 }
 
-/* False: enough for now. */
+/* False: the buffer is full. */
 static bool send_on(struct exec *x, int channel, struct str bytes)
 {
     char byte = (char)channel;
@@ -47,7 +47,7 @@ static bool send_on(struct exec *x, int channel, struct str bytes)
     return !x->full;
 }
 
-/* The last word, on the channel for errors. */
+/* Sends the final status, on the error channel. */
 static void finish(struct exec *x, struct arena *a, struct json status)
 {
     send_on(x, ERRORS, str_of(json_to_text(a, status)));
@@ -76,7 +76,7 @@ static void fail_to_open(struct exec *x)
             { "code", json_int(500) }));
 }
 
-/* ---- what the pod says ---- */
+/* ---- from the pod ---- */
 
 static bool on_output(void *ctx, enum pod_session_stream stream, struct str bytes)
 {
@@ -121,7 +121,7 @@ static bool open_pod(struct exec *x)
     return x->pod;
 }
 
-/* ---- what the client says ---- */
+/* ---- from the client ---- */
 
 /* {"Width":80,"Height":24} */
 static void resize(struct exec *x)
@@ -137,7 +137,7 @@ static void resize(struct exec *x)
         x->source->resize(x->source->self, x->pod, (uint16_t)columns, (uint16_t)rows);
 }
 
-/* whole: of a message; a line is one, too. */
+/* whole: a complete message, which may be one line. */
 static void take_input(struct exec *x, int channel, struct str bytes, bool whole)
 {
     if (!x->pod)
@@ -188,7 +188,7 @@ static void stream_data(void *ctx, uint32_t id, struct str bytes, bool last)
 
 static void stream_reset(void *ctx, uint32_t id)
 {
-    (void)ctx, (void)id; /* whoever wants nothing any more closes the connection */
+    (void)ctx, (void)id; /* a client that wants no more output closes the connection */
 }
 
 static const struct spdy_handlers spdy_handlers = {
@@ -262,9 +262,9 @@ static void copy_request(struct exec *x, const struct pod_session_request *r)
     x->request.url = arena_strdup(a, r->url);
 }
 
-/* What is not there is told before the upgrade, unless the client's protocol is one that
- * kube-apiserver itself speaks: that one always upgrades. With SPDY the command begins when there
- * is a stream for each of its own. */
+/* Errors are reported before the upgrade, unless the client uses a protocol that kube-apiserver
+ * itself implements: there the upgrade always succeeds. With SPDY the command starts when all its
+ * streams are open. */
 static bool exec_open(
     struct session *s, const struct pod_session_request *request, struct error *err)
 {
@@ -287,7 +287,7 @@ static void exec_begin(void *body)
     struct exec *x = body;
     if (x->spdy)
         return;
-    /* A sign that there is a connection. */
+    /* Shows the client that the connection works. */
     send_on(x, x->request.out ? STDOUT : x->request.err ? STDERR : ERRORS, STR(""));
     if (!x->pod)
         fail_to_open(x);

@@ -11,11 +11,11 @@
 #include "http/loop.h"
 #include "http/spdy.h"
 
-#define WAYS_MAX 256                  /* of one session */
-#define HELD_MAX ((size_t)64 << 10)   /* for a pod that does not read: the client waits, too */
-#define HELD_LIMIT ((size_t)16 << 20) /* what is read in a turn comes on top of that */
+#define WAYS_MAX 256                  /* limit of one session */
+#define HELD_MAX ((size_t)64 << 10)   /* unread by a pod: then the client is paused, too */
+#define HELD_LIMIT ((size_t)16 << 20) /* data read in one turn is added to HELD_MAX */
 #define DIAL_MS 30000
-#define REQUEST_BYTES 32 /* of the name that the two streams of a connection have in common */
+#define REQUEST_BYTES 32 /* length of the id that the two streams of a connection share */
 
 /* One connection. */
 struct way {
@@ -28,7 +28,7 @@ struct way {
     struct dial_options dial_options;
     char host[64];
     struct conn *conn;
-    struct buf early; /* what came before there was a connection */
+    struct buf early; /* received before the connection was open */
     bool client_ended, reset;
 };
 
@@ -39,8 +39,8 @@ struct forward {
     struct spdy *spdy; /* NULL: channels */
     struct way *ways;
     size_t count;
-    bool full;   /* the client does not take what it has been sent */
-    int channel; /* of the message that comes; -1: not known yet */
+    bool full;   /* the client does not read what was sent */
+    int channel; /* of the current message; -1: unknown yet */
 };
 
 /* ---- to the client ---- */
@@ -61,7 +61,7 @@ static void send_on(struct way *w, uint32_t id, struct str bytes, bool last)
         send_frame(f, (struct str){ &channel, 1 }, bytes);
 }
 
-/* ---- ways ---- */
+/* ---- connections ---- */
 
 static struct way *way_new(struct forward *f, uint16_t port)
 {
@@ -94,7 +94,7 @@ static size_t held_by(const struct way *w)
     return w->conn ? conn_pending(w->conn) : w->early.len;
 }
 
-/* One that does not read holds all back: neither protocol lets a client wait with one alone. */
+/* A connection that does not read blocks all: neither protocol can pause a single one. */
 static void update_reading(struct forward *f)
 {
     bool room = true;
@@ -103,7 +103,7 @@ static void update_reading(struct forward *f)
     session_set_reading(f->session, room);
 }
 
-/* why: what the client is told, or NULL. */
+/* why: the error for the client, or NULL. */
 static void way_end(struct way *w, const char *why)
 {
     struct forward *f = w->forward;
@@ -143,8 +143,8 @@ static void pod_room(void *ctx)
     update_reading(((struct way *)ctx)->forward);
 }
 
-/* A break is told as one, so that half an answer is not taken for a whole. It is no error of the
- * forwarding: at such a one kubectl would end. */
+/* A broken connection is reported as reset, so that a partial answer is not taken for a complete
+ * one. It is not reported as a forwarding error, because those end kubectl. */
 static void pod_closed(void *ctx, const struct error *err)
 {
     struct way *w = ctx;
@@ -181,7 +181,7 @@ static void way_start(struct way *w)
     struct forward *f = w->forward;
     const struct session_host *host = session_host(f->session);
     struct error err;
-    /* Asked each time: the pod may be gone, and somebody else have its address. */
+    /* Looked up each time: the pod may be deleted and its address reused. */
     const char *address = host->source->address(host->source->self, &f->request, &err);
     if (!address) {
         way_fail(w, &err);
@@ -260,7 +260,7 @@ static void stream_data(void *ctx, uint32_t id, struct str bytes, bool last)
         way_data(w, bytes, last);
 }
 
-/* Of the data: nobody wants it any more, but how it ended is still waited for. */
+/* A reset of the data stream: the client wants no more data, but waits for the final status. */
 static void stream_reset(void *ctx, uint32_t id)
 {
     struct way *w = id ? way_of(ctx, id) : NULL;
@@ -323,7 +323,7 @@ static void forward_close(void *body)
     free(f);
 }
 
-/* Channels are for ports that are named beforehand; the words are a kubelet's. */
+/* Channels need ports that are listed in the request; the messages are the kubelet's. */
 static bool check_ports(const struct pod_session_request *r, struct error *err)
 {
     if (!r->port_count)
@@ -353,7 +353,7 @@ static bool forward_open(
     return true;
 }
 
-/* Each channel begins with the number of its port. */
+/* Each channel starts with the number of its port. */
 static void forward_begin(void *body)
 {
     struct forward *f = body;

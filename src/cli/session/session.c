@@ -7,20 +7,20 @@
 #include "http/server.h"
 
 #define SESSIONS_MAX 256
-#define IDLE_MS ((int64_t)4 * 3600 * 1000) /* as a kubelet's streams */
-#define GOODBYE_MS 10000                   /* for a client to take our last words */
-/* A client that is not read, because nobody takes its input, can go without our seeing it: the
- * kernel that it has left answers this with a reset. */
+#define IDLE_MS ((int64_t)4 * 3600 * 1000) /* the same as a kubelet's streams */
+#define GOODBYE_MS 10000                   /* for a client to read our close message */
+/* A client that is not read, because the pod does not read its input, may disconnect unnoticed: the
+ * client's kernel answers this ping with a reset. */
 #define PING_MS 5000
 
 struct session_protocol {
-    bool forward; /* for port-forward, or for the others */
+    bool forward; /* for port-forward, or for exec and attach */
     const char *upgrade, *name;
     bool spdy, has_close;
     const struct session_body *body;
 };
 
-/* The best first. */
+/* In order of preference. */
 static const struct session_protocol protocols[] = {
     { false, "websocket", "v5.channel.k8s.io", false, true, &session_exec },
     { false, "websocket", "v4.channel.k8s.io", false, false, &session_exec },
@@ -36,13 +36,13 @@ struct session {
     const struct session_protocol *protocol;
     struct websocket socket;
     void *body;
-    struct timer timer; /* for the next ping, or has said goodbye */
+    struct timer timer; /* for the next ping, or the end after a close */
     int64_t active_ms;
     bool finished;
-    bool out_full;                        /* the client does not take what it has been sent */
-    bool answered;                        /* something was sent in answer to what came */
-    unsigned holds;                       /* why nothing is read from it: bits of HOLD_ */
-    char pong[2 + WEBSOCKET_CONTROL_MAX]; /* for the last ping, when there is room */
+    bool out_full;                        /* the client does not read what was sent */
+    bool answered;                        /* an answer was sent while reading input */
+    unsigned holds;                       /* why reading is paused: bits of HOLD_ */
+    char pong[2 + WEBSOCKET_CONTROL_MAX]; /* for the last ping, once there is room */
     size_t pong_bytes;
 };
 
@@ -129,7 +129,7 @@ static void timer_fired(void *ctx)
         session_finish(s, WEBSOCKET_GOING_AWAY);
         return;
     }
-    if (!s->out_full) /* else there is something that it has not taken, which does as well */
+    if (!s->out_full) /* otherwise unread data is pending, which serves the same purpose */
         ping(s);
     timer_set(env_of(s), &s->timer, PING_MS);
 }
@@ -141,7 +141,7 @@ void session_touch(struct session *s)
 
 /* ---- in ---- */
 
-/* Whoever asks and asks and does not listen is not read any more: answers would pile up. */
+/* Stops reading from a client that sends requests but does not read: answers would pile up. */
 static void socket_data(void *ctx, struct str bytes, bool first, bool last)
 {
     struct session *s = ctx;
@@ -153,7 +153,7 @@ static void socket_data(void *ctx, struct str bytes, bool first, bool last)
         hold(s, HOLD_ANSWERS, true);
 }
 
-/* Of many pings the last one may be answered alone (RFC 6455, 5.5.3). */
+/* It is enough to answer the last of several pings (RFC 6455, 5.5.3). */
 static void socket_send(void *ctx, struct str frame)
 {
     struct session *s = ctx;
@@ -215,7 +215,7 @@ struct session_offer session_offer_read(struct arena *a, struct http_headers hea
     const char *protocols_text = "";
     if (!upgrade.ptr || !http_header_has_token(headers, "connection", "upgrade"))
         return (struct session_offer){ 0 };
-    for (size_t i = 0; i < headers.count; i++) /* each may have a field of its own */
+    for (size_t i = 0; i < headers.count; i++) /* the header may occur several times */
         if (str_eq_nocase(headers.list[i].name, str_of(names)))
             protocols_text = arena_printf(a,
                 "%s,%.*s",
@@ -333,7 +333,7 @@ void session_free(struct session *s)
     free(s);
 }
 
-/* ---- what bodies ask ---- */
+/* ---- calls from exec.c and forward.c ---- */
 
 void session_set_body(struct session *s, void *body)
 {

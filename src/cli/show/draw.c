@@ -40,23 +40,23 @@ struct show_look show_look_of(int fd)
     };
 }
 
-/* ---- what is remembered of a row ---- */
+/* ---- state of a row ---- */
 
 struct memory {
     char *key;
-    char *told; /* what the last plain line said */
+    char *told; /* the last plain line */
     int64_t bytes, at_ms;
-    double rate; /* bytes a second; 0: not known yet */
-    bool seen;   /* in the latest rows */
+    double rate; /* bytes a second; 0: unknown */
+    bool seen;   /* is in the latest rows */
 };
 
 struct show_screen {
     struct memory *memories;
     size_t count, size;
-    struct buf frame; /* as it is drawn */
-    int *cells;       /* of each of its lines */
+    struct buf frame; /* the current frame */
+    int *cells;       /* width of each line */
     int lines;
-    bool drawn; /* the cursor is hidden, and stands below the frame */
+    bool drawn; /* the cursor is hidden, and is below the frame */
 };
 
 static void memory_done(struct memory *m)
@@ -82,7 +82,7 @@ void show_screen_free(struct show_screen *s)
     free(s);
 }
 
-/* "team/tiny", or the name alone where the namespace says nothing. */
+/* "team/tiny", or only the name if the namespace is of no interest. */
 static const char *name_of(const struct show_row *row, char *room, size_t size)
 {
     bool plain = text_empty(row->ns) || text_eq(row->ns, "default");
@@ -102,7 +102,7 @@ static struct memory *memory_of(struct show_screen *s, const struct show_row *ro
     return &s->memories[s->count++];
 }
 
-/* The newer half of what was seen counts most: a rate that follows, but does not jump. */
+/* A moving average: the newer half counts most, so the rate adapts without jumps. */
 static void measure(struct memory *m, const struct show_row *row, int64_t now_ms)
 {
     m->seen = true;
@@ -200,7 +200,7 @@ struct line {
 
 enum colour { PLAIN = 0, RED = 31, GREEN = 32, YELLOW = 33, CYAN = 36, DIM = 2 };
 
-/* Adds what fits; where something is cut, the last cell says so. */
+/* Adds what fits; if text is cut, the last cell shows that. */
 static void add(struct line *l, enum colour colour, const char *text)
 {
     struct str rest = str_of(text);
@@ -232,7 +232,7 @@ static int cells_of(const char *text)
     return (int)columns_width(text);
 }
 
-/* In a column of its own, with two blanks behind it. */
+/* In its own column, followed by two spaces. */
 static void add_column(struct line *l, enum colour colour, const char *text, int cells)
 {
     int before = l->left;
@@ -277,7 +277,8 @@ static const char *mark_of(const struct show_row *row, const struct show_look *l
     return look->utf8 ? marks[row->state] : plain[row->state];
 }
 
-/* An endpoint that does not fit is told by its base, which is what clients are configured with. */
+/* Shortens an endpoint that does not fit to its base URL, which is what clients are configured
+ * with. */
 static void add_detail(struct line *l, const struct show_row *row)
 {
     static const char path[] = "/chat/completions";
@@ -294,7 +295,7 @@ struct columns {
     int kind, name, phase;
 };
 
-/* below: its detail comes on lines of its own. */
+/* below: the detail is drawn on separate lines. */
 static void draw_row(struct line *l, const struct show_row *row, const struct memory *m,
     const struct columns *c, bool below, int64_t now_ms)
 {
@@ -323,9 +324,9 @@ static void draw_row(struct line *l, const struct show_row *row, const struct me
     add(l, PLAIN, buf_text(&text));
 }
 
-/* ---- what somebody must read to the end ---- */
+/* ---- details that must be shown completely ---- */
 
-/* Bytes of the text that fit into so many cells: up to a blank, where there is one. */
+/* Bytes of the text that fit into that many cells, up to a space if possible. */
 static size_t piece_of(const char *text, int cells)
 {
     struct str rest = str_of(text);
@@ -342,7 +343,7 @@ static size_t piece_of(const char *text, int cells)
     return rest.len && word ? word : fits;
 }
 
-/* Lines that the detail takes below its row; 0: it fits beside it, or nobody waits for it. */
+/* Lines for the detail below its row; 0: it fits beside the row, or the row needs no attention. */
 static int lines_below(const struct show_row *row, const struct columns *c, int width)
 {
     int beside = width - MARK_CELLS - c->kind - c->name - c->phase - 3 * 2, lines = 0;
@@ -374,7 +375,7 @@ static struct columns columns_of(const struct show_row *rows, size_t count)
     return c;
 }
 
-/* How many of the rows that need nobody's eye are left out, so that the frame fits. */
+/* How many of the rows without problems are omitted, so that the frame fits. */
 static size_t surplus(const struct show_look *look, size_t count)
 {
     size_t room = look->height > 3 ? (size_t)look->height - 2 : 1;
@@ -383,7 +384,7 @@ static size_t surplus(const struct show_look *look, size_t count)
 
 static void end_line(struct show_screen *s, const struct line *l)
 {
-    /* Where a line is full, the cursor is on its last cell, which would be cleared. */
+    /* On a full line the cursor is on the last cell, which would be cleared. */
     buf_add_text(l->to, l->left ? "\x1b[K\n" : "\n");
     s->cells[s->lines++] = l->look->width - l->left;
 }
@@ -435,7 +436,7 @@ static void make_frame(struct show_screen *s, const struct show_look *look,
     }
 }
 
-/* To the first cell of what was drawn. A window that became narrower has wrapped its lines. */
+/* To the first cell of the frame. If the window became narrower, its lines have wrapped. */
 static void go_up(const struct show_look *look, const int *cells, int lines, struct buf *to)
 {
     int up = 0;
@@ -457,7 +458,7 @@ static void draw_terminal(struct show_screen *s, const struct show_look *look,
     for (int i = 0; i < lines; i++)
         wrapped = wrapped || cells[i] > look->width;
     if (wrapped || !str_eq(buf_str(&before), buf_str(&s->frame))) {
-        /* Hidden cursor, no wrapping at the edge while it is drawn. */
+        /* Hides the cursor, and turns off wrapping while drawing. */
         buf_add_text(to, s->drawn ? "\x1b[?7l" : "\x1b[?25l\x1b[?7l");
         go_up(look, cells, lines, to);
         if (wrapped)

@@ -11,12 +11,12 @@
 
 #define LOG_END_BYTES 2048
 #define LOG_END_LINES 4         /* the last ones may be empty */
-#define FULL_BYTES (256 * 1024) /* less than this is as good as nothing */
+#define FULL_BYTES (256 * 1024) /* free space below this counts as none */
 #define KEY_BYTES 17
 #define TOTALS_MAX 16
 #define ID_PREFIX "process://"
 
-/* A header that is not whole yet is read again when there is twice as much of the file. */
+/* An incomplete header is read again when the file has doubled in size. */
 struct total {
     char key[KEY_BYTES];
     int64_t total, looked_at;
@@ -24,7 +24,7 @@ struct total {
 
 struct look {
     const char *folder;
-    struct total totals[TOTALS_MAX]; /* of what is fetched at the same time */
+    struct total totals[TOTALS_MAX]; /* of concurrent downloads */
     size_t next;
 };
 
@@ -59,8 +59,8 @@ static struct show_disk look_at_model(void *ctx, const char *ns, const char *cac
     return disk;
 }
 
-/* process://UID/CONTAINER/RUN, as the node has it: whoever may write a status is not to name other
- * files by it. */
+/* The node's form is process://UID/CONTAINER/RUN. It is checked, because a client that may write a
+ * status must not be able to name other files. */
 static const char *read_log_end(void *ctx, struct arena *a, const char *container_id)
 {
     const struct look *l = ctx;

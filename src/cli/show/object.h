@@ -1,6 +1,6 @@
 #pragma once
 
-/* What rows read of objects. */
+/* Accessors that rows use on objects. */
 
 #include "base/json.h"
 

@@ -15,7 +15,7 @@ static const char *message_of(struct json object, const char *type)
     return text_or_empty(condition_of(object, type), "message");
 }
 
-/* Ready tells at more length what upstream's condition says in few words. */
+/* Ready has more detail than upstream's conditions. */
 static const char *cause_of(struct json object, const char *type)
 {
     bool told = condition_is(object, "Ready", "False") && *message_of(object, "Ready");
@@ -46,8 +46,8 @@ static void of_model(const struct show_why *p, struct show_row *row)
     struct json o = p->object;
     const char *phase = text_or_empty(o, "status.phase"), *size = text_or_empty(o, "status.size");
     struct show_disk disk = disk_of(p, row);
-    size = text_eq(size, "0") ? "" : size; /* nobody knows it */
-    /* Ready says that pods may fetch it; until they do, it is only known where it is. */
+    size = text_eq(size, "0") ? "" : size; /* unknown */
+    /* Ready means that pods may fetch it; until they do, only its location is known. */
     bool later = text_eq(text_or_empty(condition_of(o, "Available"), "reason"), "WorkloadResolved");
     if (text_eq(phase, "Failed"))
         set(row, SHOW_FAILED, "failed", message_of(o, "Degraded"));
@@ -69,7 +69,7 @@ static void of_model(const struct show_why *p, struct show_row *row)
     }
 }
 
-/* Whether it has pods and none is ready: what is stored of it may be from before a restart. */
+/* Whether it has pods and none is ready: the stored status may be from before a restart. */
 static bool pods_are_down(const struct show_why *p)
 {
     bool any = false;
@@ -82,7 +82,7 @@ static bool pods_are_down(const struct show_why *p)
     return any;
 }
 
-/* Ready, but what was changed last does not come up. */
+/* The object is ready, but its latest change does not start. */
 static void look_behind(const struct show_why *p, struct show_row *row)
 {
     if (show_why_stuck(p, row))
@@ -124,7 +124,7 @@ static void of_inference_service(const struct show_why *p, struct show_row *row)
         put_count(p, row, json_get_int(o, "status.readyReplicas", 0), wanted);
 }
 
-/* Whether one of its pods is not ready: an MCPServer counts its proxy alone. */
+/* Whether one of its pods is not ready: an MCPServer's status covers only its proxy. */
 static bool pod_is_down(const struct show_why *p)
 {
     json_each (pod, p->others)
@@ -135,7 +135,7 @@ static bool pod_is_down(const struct show_why *p)
     return false;
 }
 
-/* A proxy, with what runs behind it. */
+/* A proxy and its backend. */
 static void of_proxy(const struct show_why *p, struct show_row *row)
 {
     struct json o = p->object;
@@ -195,7 +195,7 @@ static void of_job(const struct show_why *p, struct show_row *row)
     put_count(p, row, done, json_get_int(o, "spec.completions", 1));
 }
 
-/* One that nobody made a workload for. */
+/* A pod without a workload. */
 static void of_pod(const struct show_why *p, struct show_row *row)
 {
     const char *phase = text_or_empty(p->object, "status.phase");
@@ -214,7 +214,7 @@ static void of_pod(const struct show_why *p, struct show_row *row)
     }
 }
 
-/* Has a row only while its directory cannot be removed. */
+/* Shown only while its directory cannot be removed. */
 static void of_claim(const struct show_why *p, struct show_row *row)
 {
     set(row,
@@ -225,7 +225,7 @@ static void of_claim(const struct show_why *p, struct show_row *row)
             message_of(p->object, CLAIM_STAYS)));
 }
 
-/* Kinds that the server takes and nothing here acts on. */
+/* Kinds that the server stores but no controller here handles. */
 static void of_unrun(const struct show_why *p, struct show_row *row)
 {
     bool cron = text_eq(row->kind, "CronJob");
@@ -246,7 +246,7 @@ static const char *lower_case(struct arena *a, const char *text)
     return copy;
 }
 
-/* Whatever has a phase or the usual conditions; without a status there is nothing to wait for. */
+/* Any kind with a phase or the usual conditions; without a status there is nothing to wait for. */
 static void of_anything(const struct show_why *p, struct show_row *row)
 {
     static const char *const good[] = { "Ready", "Available", "Complete", "Succeeded" };
@@ -343,8 +343,8 @@ static bool has_controller(struct json object)
     return false;
 }
 
-/* Claims: there are many, and people see them through their pods. What an MCPServer's proxy made
- * has no controller, and is a part of that one's line. */
+/* Claims are not shown: there are many, and their pods show their problems. Objects of an
+ * MCPServer's proxy have no controller, and are shown in the MCPServer's line. */
 static bool is_quiet(struct json object)
 {
     struct json labels = json_get(object, "metadata.labels");

@@ -16,27 +16,27 @@
 #include "http/loop.h"
 #include "kube/reflector.h"
 
-#define DRAW_MS 100        /* between two drawings on a terminal … */
-#define LOOK_MS 1000       /* … and between two looks at what is fetched without one */
-#define WRITE_WAIT_MS 1000 /* for a terminal that is stopped */
+#define DRAW_MS 100        /* between two updates of a terminal … */
+#define LOOK_MS 1000       /* … and between two checks of downloads without one */
+#define WRITE_WAIT_MS 1000 /* for a stopped terminal */
 #define KINDS_MAX 16
 #define OBJECT_BYTES_MAX ((size_t)4 << 20)
 #define OUTPUT_BYTES_MAX ((size_t)4 << 20)
 
-/* One of the collections that are watched. */
+/* One of the watched collections. */
 struct collection {
     struct show *show;
     struct reflector *reflector;
 };
 
-/* An object, cut down to what rows are made of. */
+/* An object, reduced to the fields that rows need. */
 struct held {
     struct table_node node;
     struct collection *of;
     char *key;
     struct arena arena;
     struct json object;
-    bool stale; /* a new list is coming in, and it is not in there yet */
+    bool stale; /* a new list is being received, and it is not in there yet */
 };
 
 struct show {
@@ -51,13 +51,13 @@ struct show {
     struct loop_signal *resized;
     struct timer draw;
     int64_t drawn_ms;
-    bool ready; /* everything was, when it was last drawn */
+    bool ready; /* everything was ready at the last update */
     bool ending;
 };
 
 /* ---- output ---- */
 
-/* Terminals are waited for, but not for ever: nobody may stop a server with ctrl-S. */
+/* Waits for a terminal, but not for ever: ctrl-S must not stop a server. */
 static void put(const struct show *s, struct buf *bytes)
 {
     for (size_t at = 0; at < bytes->len;) {
@@ -118,7 +118,7 @@ static void draw(void *ctx)
     put(s, &out);
     bool works = false, loaded = is_loaded(s), ready = count > 0 && loaded;
     for (size_t i = 0; i < count; i++) {
-        /* Nobody tells when a disk has room again. */
+        /* Free disk space is not reported by any event. */
         works = works || rows[i].state == SHOW_WORKS || text_eq(rows[i].phase, "no space");
         ready = ready && rows[i].state == SHOW_READY;
     }
@@ -315,7 +315,7 @@ void show_free(struct show *s)
     s->options.ready = NULL;
     s->options.drawn = NULL;
     if (timer_is_set(&s->draw))
-        draw(s); /* the last word */
+        draw(s); /* the final state */
     show_screen_end(s->screen, &out);
     put(s, &out);
     show_screen_free(s->screen);

@@ -25,7 +25,7 @@ static const char *words_of(const struct show_why *w, struct json ended)
     return *words ? arena_printf(w->arena, "%s: %s", how, words) : how;
 }
 
-/* Every container's status, those that come first in front. */
+/* The status of every container, init containers first. */
 static struct json statuses_of(struct arena *a, struct json pod)
 {
     struct json_builder all;
@@ -35,9 +35,9 @@ static struct json statuses_of(struct arena *a, struct json pod)
     return json_list_end(&all);
 }
 
-/* ---- what needs somebody ---- */
+/* ---- what needs attention ---- */
 
-/* The command that prints all of what a container said. */
+/* The command that prints the complete log of a container. */
 static const char *logs_command(
     const struct show_why *w, struct json pod, const char *container, const struct show_row *row)
 {
@@ -54,7 +54,7 @@ static const char *logs_command(
         init ? container : "");
 }
 
-/* A container that waits for something that time alone does not bring. */
+/* A container that waits for something that time alone does not solve. */
 static bool container_is_stuck(
     const struct show_why *w, struct json pod, struct json status, struct show_row *row)
 {
@@ -85,7 +85,7 @@ static bool container_is_stuck(
     return false;
 }
 
-/* What kube-scheduler adds where a pod would not fit an empty machine either. */
+/* kube-scheduler appends this if a pod would not fit an empty machine either. */
 #define NEVER "Preemption is not helpful"
 
 static bool is_unplaceable(const struct show_why *w, struct json pod, struct show_row *row)
@@ -98,8 +98,8 @@ static bool is_unplaceable(const struct show_why *w, struct json pod, struct sho
     return say(row, SHOW_FAILED, "pending", arena_strndup(w->arena, message, length));
 }
 
-/* What keeps all containers of a pod from being made, such as a volume. "": nothing, or what comes
- * by itself. */
+/* What prevents all containers of a pod from being created, such as a volume. "": nothing, or
+ * something temporary. */
 static const char *block_of(struct json status)
 {
     const char *reason = json_get_text(status, "state.waiting.reason");
@@ -122,7 +122,7 @@ static bool pod_is_stuck(const struct show_why *w, struct json pod, struct show_
     return false;
 }
 
-/* Pods or ReplicaSets that the server will not have. */
+/* Pods or ReplicaSets that the server refuses. */
 static bool is_refused(struct json workload, struct show_row *row)
 {
     const char *message = NULL;
@@ -142,7 +142,7 @@ const char *show_why_no_space(const struct show_why *w)
         w->machine->folder);
 }
 
-/* What LLMKube's diagnosis found in the words of a pod that fetched a model. */
+/* What LLMKube's diagnosis found in the log of a pod that fetches a model. */
 static bool is_without_model(const struct show_why *w, struct show_row *row)
 {
     struct json found = condition_of(w->object, "ModelTransferHealthy");
@@ -153,7 +153,7 @@ static bool is_without_model(const struct show_why *w, struct show_row *row)
     return say(row, SHOW_FAILED, "no space", show_why_no_space(w));
 }
 
-/* ---- whose pods ---- */
+/* ---- owners of pods ---- */
 
 static struct json controller_of(struct json object)
 {
@@ -163,7 +163,7 @@ static struct json controller_of(struct json object)
     return json_get(object, "metadata.ownerReferences.0");
 }
 
-/* The Deployment or whatever else a pod was made for; a ReplicaSet has a hash behind its name. */
+/* The workload that a pod was created for; a ReplicaSet has a hash at the end of its name. */
 static struct str workload_of(struct json pod, struct json owner)
 {
     struct json labels = json_get(pod, "metadata.labels");
@@ -181,7 +181,7 @@ struct str show_why_workload(struct json pod)
     return json_present(owner) ? workload_of(pod, owner) : STR("");
 }
 
-/* Whether workloads of that name are an object's, or, of those themselves, its pods are. */
+/* Whether workloads of that name belong to an object, or, if the object is a workload, its pods. */
 static bool is_named_for(struct str workload, struct json object)
 {
     struct str name = str_of(json_get_text(object, "metadata.name"));
@@ -226,7 +226,7 @@ static bool is_of(const struct show_why *w, struct json pod)
            show_why_belongs(pod, w->object);
 }
 
-/* A workload that was made for the object. */
+/* Whether it is a workload of the object. */
 static bool serves(const struct show_why *w, struct json other)
 {
     const char *name = json_get_text(other, "metadata.name");
@@ -251,7 +251,7 @@ bool show_why_stuck(const struct show_why *w, struct show_row *row)
     return false;
 }
 
-/* The first thing that a pod says about how far it is. */
+/* Takes the first progress that a pod reports. */
 static bool tell_progress(const struct show_why *w, struct json pod, struct show_row *row)
 {
     if (condition_is(pod, "PodScheduled", "False"))

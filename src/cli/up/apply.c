@@ -6,9 +6,9 @@
 #include "cli/up/stale.h"
 
 #define CRDS_LABEL "leeboard.dev/made-from"
-#define INSTALL_MS 5000 /* until a kind of a CRD among the manifests is served */
+#define INSTALL_MS 5000 /* until the kind of a CRD among the manifests is served */
 
-/* What others need comes first, whatever file it stands in. */
+/* Objects that others depend on come first, in any file. */
 static bool is_ground(struct json object)
 {
     const char *kind = json_get_text(object, "kind");
@@ -27,8 +27,8 @@ static bool apply_all(struct ask *q, struct json objects, bool ground, struct er
     return true;
 }
 
-/* Reading and checking our CRDs takes longer than everything else that a start does, so they are
- * labelled with what they were made from, and left alone while that is the same. */
+/* Parsing and checking our CRDs would be the slowest part of a start, so they have a label with the
+ * digest of their source, and are skipped if it is unchanged. */
 static bool apply_crds(struct ask *q, struct error *err)
 {
     struct arena *a = &q->cli->arena;
@@ -60,7 +60,7 @@ static bool apply_crds(struct ask *q, struct error *err)
     return apply_all(q, json_list_end(&crds), true, err);
 }
 
-/* Manifests for NVIDIA's GPUs name it; a local process sees the devices without one. */
+/* Manifests for NVIDIA's GPUs name this class; a local process needs none to use the devices. */
 static struct json runtime_classes(struct arena *a)
 {
     return json_list(a,

@@ -8,7 +8,7 @@
 #include "http/loop.h"
 
 #define LOOK_MS 250
-/* What has failed may come back by itself, a server that crashed once; and others may fail, too. */
+/* A failed row may recover, such as a server that crashed once; and others may fail, too. */
 #define FAILED_MS 5000
 
 static const int signal_numbers[] = { SIGINT, SIGTERM, SIGHUP };
@@ -17,14 +17,14 @@ struct wait {
     const struct await_options *options;
     const struct env *env;
     struct arena arena;
-    const char *unready; /* lines about what is not; "": everything is. NULL: nobody knows yet */
-    bool failed;         /* something has */
+    const char *unready; /* lines about rows that are not ready; "": none. NULL: unknown yet */
+    bool failed;         /* a row has failed */
     bool interrupted;
-    int64_t changed_ms; /* when a row last became something else */
-    uint64_t states;    /* of all rows */
+    int64_t changed_ms; /* when a row last changed its state */
+    uint64_t states;    /* a hash of all rows' states */
 };
 
-/* What is stopped is as it should be, except for who waits for it to serve. */
+/* A stopped row is ready, except for a caller that waits for it to serve. */
 static bool is_ready_row(const struct wait *w, const struct show_row *row)
 {
     bool stopped = text_eq(row->phase, "stopped") || text_eq(row->phase, "suspended");

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Waits until what `leeboard up` runs is ready, from beside it, with the display of `up`. */
+/* Waits until what `leeboard up` runs is ready, from another process, with the display of `up`. */
 
 #include "cli/ask.h"
 #include "cli/show/rows.h"
@@ -8,22 +8,22 @@
 struct await_options {
     struct ask *ask;
     const char *folder; /* of the data */
-    int fd;             /* where lines go */
+    int fd;             /* output for lines */
     bool plain;         /* lines on change, even on a terminal */
-    /* The rows that count and are shown; NULL: all. */
+    /* Which rows are shown and awaited; NULL: all. */
     bool (*wanted)(void *ctx, const struct show_row *row);
-    /* One of the rows must be of this kind, and not be stopped; NULL: none must. */
+    /* There must be a row of this kind that is not stopped; NULL: no such condition. */
     const char *kind;
-    int64_t wait_ms; /* 0: for ever */
-    /* Whether the one that runs has ended, so that nothing is to be waited for. */
+    int64_t wait_ms; /* 0: no limit */
+    /* Whether the running `leeboard up` has ended, so that waiting is pointless. */
     bool (*ended)(void *ctx);
     void *ctx;
-    bool interruptible; /* by signals, which are then no end of the process */
+    bool interruptible; /* signals end the wait instead of the process */
 };
 
 enum await_outcome {
     AWAIT_READY,
-    AWAIT_UNREADY, /* something has failed and nothing changed for a while, or time passed */
+    AWAIT_UNREADY, /* a failure without a change for a while, or a timeout */
     AWAIT_ENDED,
     AWAIT_INTERRUPTED,
 };

@@ -11,7 +11,7 @@
 #include "cli/up/await.h"
 #include "cli/up/folder.h"
 
-/* ---- the one that runs on ---- */
+/* ---- the process that keeps running ---- */
 
 static bool settle(struct cli *cli, const char *folder, struct error *err)
 {
@@ -30,13 +30,13 @@ void up_detach_tell(int pipe, const struct error *err)
 {
     const char *text = err ? err->text : "ok";
     ssize_t written = write(pipe, text, strlen(text));
-    (void)written; /* nobody waits any more */
+    (void)written; /* the waiting process may have ended */
     close(pipe);
 }
 
-/* ---- the one that waits ---- */
+/* ---- the process that waits ---- */
 
-/* Whether it ended; then nothing is to be waited for. */
+/* Whether the other process ended; then there is nothing to wait for. */
 static bool has_ended(void *ctx)
 {
     pid_t *child = ctx;
@@ -70,7 +70,7 @@ static int await_rows(struct cli *cli, const char *folder, pid_t child)
     int64_t wait_ns = 0;
     int code;
     bool ok = time_duration_parse(cli_text(cli, "wait"), &wait_ns);
-    assert(ok); /* it was looked at before */
+    assert(ok); /* it was checked before */
     if (wait_ns < TIME_NS_PER_MS)
         return CLI_OK;
     if (ask_open_running(cli, folder, &q, &err)) {

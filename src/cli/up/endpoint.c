@@ -25,21 +25,21 @@
 #define AGAIN_MS 1000
 #define TRIES_MAX 10
 #define NAMES_MAX 100
-/* A first token after a long prompt on a slow machine, and the next one after that. */
+/* Time for the first token after a long prompt on a slow machine, and between tokens. */
 #define TOKEN_MS 3600000
 
-/* What a service says that it serves, asked once for each time that it becomes ready. */
+/* The models of a service, read each time that it becomes ready. */
 struct service {
     struct table_node node;
     struct endpoint *of;
-    char *key, *origin; /* NAMESPACE/NAME; as of the question */
+    char *key, *origin; /* NAMESPACE/NAME; the origin when it was read */
     struct http_call *call;
     struct timer again;
     int tries, status;
     struct buf answer;
     struct arena arena; /* of: */
     struct json names;
-    bool stale; /* not ready any more, for all that is known */
+    bool stale; /* no longer ready, as far as is known */
 };
 
 struct endpoint {
@@ -51,7 +51,7 @@ struct endpoint {
     struct router *router;
     struct http_server *server;
     struct table services;
-    char *config; /* as the router has it */
+    char *config; /* the router's current config */
     struct timer refresh;
     struct file_stamp keys_stamp;
     struct arena keys_arena;
@@ -63,7 +63,7 @@ static const struct env *env_of(const struct endpoint *e)
     return loop_env(e->options.loop);
 }
 
-/* ---- what services serve ---- */
+/* ---- models of services ---- */
 
 static bool service_is(const struct table_node *n, const void *key)
 {
@@ -101,7 +101,7 @@ static void on_end(void *ctx, const struct error *err, bool sent)
     cleanup(arena_done) struct arena a = ARENA_INIT;
     s->call = NULL;
     if (err || s->status != 200 || !json_parse(&a, buf_str(&s->answer), &answer, NULL)) {
-        if (++s->tries < TRIES_MAX) /* it serves by its own name at least */
+        if (++s->tries < TRIES_MAX) /* it serves at least its own name */
             timer_set(env_of(s->of), &s->again, AGAIN_MS);
         return;
     }
@@ -178,7 +178,7 @@ static void add(void *ctx, struct json object)
         json_put(&l->served, key, s->names);
 }
 
-/* An InferenceService of the same name wins. */
+/* An InferenceService with the same name takes precedence. */
 static void add_router(void *ctx, struct json object)
 {
     struct listing *l = ctx;
@@ -259,7 +259,7 @@ static void read_keys(struct endpoint *e)
     e->keys_stamp = stamp;
     arena_reset(&e->keys_arena);
     if (!file_read(&e->keys_arena, e->options.key_file, KEY_FILE_BYTES_MAX, &e->keys, &err))
-        e->keys = STR(""); /* nobody gets in */
+        e->keys = STR(""); /* no client is authorized */
 }
 
 static bool key_is_known(struct endpoint *e, struct str key)
@@ -272,7 +272,7 @@ static bool key_is_known(struct endpoint *e, struct str key)
         line = str_trim(str_cut(&rest, '\n'));
         if (!line.len || line.ptr[0] == '#')
             continue;
-        sha256_of(line, known); /* digests differ at a random place: the time tells nothing */
+        sha256_of(line, known); /* a comparison of digests leaks no key by timing */
         found = memcmp(given, known, sizeof(given)) == 0 || found;
     }
     return found;

@@ -1,13 +1,12 @@
 #pragma once
 
-/* The one address of `leeboard up`: an OpenAI-compatible endpoint for all InferenceServices of the
- * machine, by the name of the model.
+/* The shared endpoint of `leeboard up`: an OpenAI-compatible address for all InferenceServices of
+ * the machine, selected by the name of the model.
  *
  *   InferenceServices (watched) ─> endpoint_config() ─> router_set_config()
- *   a service becomes ready ─> its own /v1/models is asked for the names that it serves
+ *   a service becomes ready ─> its own /v1/models is read for the names that it serves
  *
- * An answer that is under way when the services change goes on with the config that it began with.
- */
+ * Answers in progress keep their config when the services change. */
 
 #include "base/error.h"
 
@@ -19,19 +18,19 @@ struct endpoint;
 struct endpoint_options {
     struct loop *loop;
     const struct kube_transport *transport;
-    struct http_client *http; /* for what services say of themselves */
+    struct http_client *http; /* to read the models of services */
     const char *address;      /* "127.0.0.1:11435"; port 0: any free one */
-    /* A key on each line; requests need one of them. Read again when it changes. NULL: no key is
-     * needed, and then the address must be of this machine alone, unless open is set. */
+    /* A file with one key per line; requests need one of them. Reloaded when it changes. NULL: no
+     * key is needed, and then the address must be local to this machine unless open is set. */
     const char *key_file;
     bool open;
 };
 
-/* Listens. Fails, with the remedy, if the address is wrong, is taken, or is not safe. */
+/* Listens. Fails, with a remedy, if the address is invalid, in use, or not safe. */
 struct endpoint *endpoint_new(const struct endpoint_options *options, struct error *err) must_check;
-/* From now on it knows the services; their CRD must be there. */
+/* Starts to watch the services; their CRD must exist. */
 void endpoint_start(struct endpoint *e);
-/* Cuts what is under way. NULL is fine. */
+/* Aborts all requests. NULL is allowed. */
 void endpoint_free(struct endpoint *e);
-/* "http://127.0.0.1:11435/v1" for programs of this machine. */
+/* "http://127.0.0.1:11435/v1", for programs on this machine. */
 const char *endpoint_url(const struct endpoint *e);

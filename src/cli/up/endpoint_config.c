@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "base/url.h"
 
-#define LLAMA "llamacpp" /* the runtime that answers to every name of a model */
+#define LLAMA "llamacpp" /* a runtime that accepts any model name */
 
 struct service {
     const char *name, *ns;
@@ -35,7 +35,7 @@ const char *endpoint_key(struct arena *a, struct json object)
         text_or(object, "metadata.name", ""));
 }
 
-/* The service's own, whether or not it answers. */
+/* The service's own origin, even if it is not ready. */
 static const char *origin_of(struct arena *a, struct json service)
 {
     struct url url;

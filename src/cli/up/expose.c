@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "base/url.h"
 
-/* NULL: of neither family. */
+/* NULL: neither IPv4 nor IPv6. */
 static const char *text_of(struct arena *a, const struct sockaddr *address)
 {
     char text[INET6_ADDRSTRLEN];
@@ -20,7 +20,7 @@ static const char *text_of(struct arena *a, const struct sockaddr *address)
                                                                              : NULL;
 }
 
-/* Whether the machine has the address; *ret_all: those that it has, for people. */
+/* Whether the machine has the address; *ret_all: the addresses that it has, for messages. */
 static bool machine_has(struct arena *a, const char *wanted, const char **ret_all)
 {
     struct ifaddrs *list = NULL;
@@ -38,7 +38,7 @@ static bool machine_has(struct arena *a, const char *wanted, const char **ret_al
     return found;
 }
 
-/* In the form that the kernel has it in. */
+/* In the kernel's form. */
 static const char *canonical(struct arena *a, const char *text)
 {
     struct sockaddr_in four = { .sin_family = AF_INET };

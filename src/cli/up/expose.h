@@ -1,15 +1,14 @@
 #pragma once
 
-/* --expose: the addresses of this machine at which node ports and Services of type LoadBalancer are
- * reached. */
+/* --expose: the addresses of this machine for node ports and Services of type LoadBalancer. */
 
 #include "base/json.h"
 #include "proxy/proxy.h"
 
 struct expose {
-    const char *addresses[PROXY_EXPOSED_MAX + 1]; /* up to a NULL */
-    struct json list;                             /* the same as texts */
-    const char *warning; /* other machines can reach them: to be said; NULL: they cannot */
+    const char *addresses[PROXY_EXPOSED_MAX + 1]; /* ended by NULL */
+    struct json list;                             /* the same as strings */
+    const char *warning; /* to be printed if other machines can reach them; else NULL */
 };
 
 /* text: "ADDRESS,…" */

@@ -10,7 +10,7 @@
 #include "kube/file.h"
 
 #define ENDPOINT_BYTES_MAX ((size_t)16 << 10)
-/* A log that has grown beyond it makes room for a new one when the next process starts. */
+/* A larger log is replaced by a new one when the next process starts. */
 #define LOG_BYTES_MAX ((off_t)10 << 20)
 
 const struct cli_flag up_folder_flags[] = {
@@ -68,7 +68,7 @@ static bool make_all(struct arena *a, const char *path, struct error *err)
     return true;
 }
 
-/* Everything below is as safe as this: homes of pods, Secrets, tokens, certificates, models. */
+/* Protects everything below: homes of pods, Secrets, tokens, certificates, models. */
 static bool make_private(const char *folder, struct error *err)
 {
     struct stat st;
@@ -97,7 +97,7 @@ static bool make_private(const char *folder, struct error *err)
     return ok;
 }
 
-/* What another user put there before the folder was private, a link maybe. */
+/* Detects files, such as links, that another user created before the folder was private. */
 static bool is_ours(const char *path, struct error *err)
 {
     struct stat st;
@@ -125,7 +125,7 @@ bool up_folder_make(struct arena *a, const char *folder, struct error *err)
            fail_errno(err, errno, "%s: choose another folder with --data", folder);
 }
 
-/* Held by the descriptor, so that asking takes nothing away from anybody. */
+/* An open file description lock, which a check by another descriptor does not release. */
 static struct flock whole(short type)
 {
     return (struct flock){ .l_type = type, .l_whence = SEEK_SET };
@@ -139,8 +139,8 @@ static int read_pid(int fd)
     return read && str_to_int(str_trim(str_of(text)), &pid) ? (int)pid : 0;
 }
 
-/* A process that runs holds a lock for writing, which takes the right to write. A lock for reading
- * is that of a stranger, from a time when the folder was not private: the file is replaced. */
+/* A running process holds a write lock, which requires write permission. A read lock is another
+ * user's, from before the folder was private: the file is replaced. */
 static bool is_held(int fd)
 {
     struct flock lock = whole(F_RDLCK);

@@ -14,7 +14,8 @@
 #define ANSWER_TOKENS 32
 #define ANSWER_BYTES_MAX (1 << 20)
 #define ANSWER_MS 120000
-/* Right after its pods the Service comes, and what is adopted is ready before all of us are. */
+/* The Service follows right after its pods; adopted objects are ready before all of our parts
+ * are. */
 #define AGAIN_MS 250
 #define AGAIN_MAX 120
 
@@ -104,7 +105,7 @@ static void ask_first(void *ctx)
         h);
 }
 
-/* ---- whom to ask ---- */
+/* ---- the first service ---- */
 
 static void say_how(struct up_hello *h, struct json service, const char *endpoint)
 {

@@ -1,7 +1,7 @@
 #pragma once
 
-/* What `leeboard up` says once everything is ready: how to talk to the first InferenceService, and,
- * if it was told to, what that answers to a first question. */
+/* The message of `leeboard up` once everything is ready: how to use the first InferenceService and,
+ * if requested, its answer to a first question. */
 
 #include "base/base.h"
 
@@ -14,14 +14,14 @@ struct up_hello_options {
     const struct env *env;
     struct kube_client *client;
     struct http_client *http;
-    const char *question; /* NULL: none is asked */
-    const char *url;      /* of the endpoint for all models; NULL: the service's own is shown */
-    /* One line for the person. */
+    const char *question; /* NULL: no question */
+    const char *url;      /* the shared endpoint of all models; NULL: show the service's own */
+    /* Prints one line. */
     void (*print)(void *ctx, const char *line);
     void *ctx;
 };
 
-/* What the options point to outlives it. */
+/* Everything that options points to must outlive it. */
 struct up_hello *up_hello_new(const struct up_hello_options *options) must_check;
-/* NULL is fine. */
+/* NULL is allowed. */
 void up_hello_free(struct up_hello *h);

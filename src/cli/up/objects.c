@@ -30,7 +30,7 @@ const struct resource *const up_resources[] = {
     NULL,
 };
 
-/* Items of a list say neither kind nor version. */
+/* Items of a list have neither kind nor apiVersion. */
 static bool add_list(
     struct ask *q, const struct resource *r, struct json_builder *to, struct error *err)
 {

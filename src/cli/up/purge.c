@@ -14,7 +14,7 @@
 
 #define MARK "up.pid"
 
-/* The mark is the last one: what was interrupted can be begun again. */
+/* The marker file is last, so that an interrupted purge can be repeated. */
 static const char *const names[] = {
     "node",
     "volumes",
@@ -79,7 +79,7 @@ static const char *names_left(struct arena *a, int fd)
     return text;
 }
 
-/* The open folder is what is removed from, whatever its path leads to meanwhile. */
+/* Removes from the open directory, even if its path changes in the meantime. */
 bool purge_folder(struct arena *a, const char *folder, const char **ret_left, struct error *err)
 {
     cleanup(close_fd) int fd = open_checked(folder, err);
@@ -95,6 +95,6 @@ bool purge_folder(struct arena *a, const char *folder, const char **ret_left, st
             return fail_in(err, "%s", folder);
     *ret_left = names_left(a, fd);
     if (!*ret_left)
-        (void)!rmdir(folder); /* a mount point stays */
+        (void)!rmdir(folder); /* a mount point remains */
     return true;
 }

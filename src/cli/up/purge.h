@@ -1,15 +1,15 @@
 #pragma once
 
-/* Removes what `leeboard up` keeps: for `leeboard down --purge`. */
+/* Removes the data of `leeboard up`: for `leeboard down --purge`. */
 
 #include "base/arena.h"
 #include "base/error.h"
 
-/* Whether the folder is one of ours to remove from: a directory and no link to one, of this user,
- * with the mark of `leeboard up` in it. */
+/* Whether the folder is a data folder that may be removed: a directory, not a link to one, owned by
+ * this user, with the marker file of `leeboard up`. */
 bool purge_check(const char *folder, struct error *err) must_check;
-/* Removes what leeboard made in the folder, and the folder if nothing else is in it. Follows no
- * link. Fails if something runs on it; from here on nothing can, until this process ends.
- * *ret_left: what somebody else put there, "a, b"; NULL: nothing. */
+/* Removes Leeboard's files from the folder, and the folder if nothing else is in it. Follows no
+ * links. Fails if a process runs on it; none can start until this process ends. *ret_left: other
+ * files in it, "a, b"; NULL: none. */
 bool purge_folder(
     struct arena *a, const char *folder, const char **ret_left, struct error *err) must_check;

@@ -1,9 +1,9 @@
 #pragma once
 
-/* What is stored of pods after an end that nobody saw: of the machine, or of processes while no
- * leeboard ran. Before the controllers and the person read that they are ready, it is set right. */
+/* Corrects the stored status of pods after a crash of the machine, or after processes ended while
+ * no leeboard ran, before the controllers and the user read it as ready. */
 
 #include "cli/ask.h"
 
-/* Pods that are stored as ready, and of which nothing runs, are not ready. */
+/* Marks pods as not ready that are stored as ready but have no processes. */
 bool up_stale_settle(struct ask *q, const char *folder, struct error *err) must_check;

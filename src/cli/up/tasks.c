@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "node/shim.h"
 
-#define NAMED_MAX 10 /* programs that a message names */
+#define NAMED_MAX 10 /* maximum number of programs in a message */
 
 size_t up_tasks(struct arena *a, const char *folder, struct up_task **ret)
 {
@@ -55,7 +55,7 @@ const char *up_tasks_text(struct arena *a, const char *folder)
     return count > NAMED_MAX ? arena_printf(a, "%s and %zu more", text, count - NAMED_MAX) : text;
 }
 
-/* Session and resident pages of /proc/PID/stat, behind the name in parentheses. */
+/* Session and resident pages in /proc/PID/stat, after the name in parentheses. */
 static bool read_stat(const char *pid, int *ret_session, long *ret_pages)
 {
     char path[64], text[1024];

@@ -1,8 +1,8 @@
 /* leeboard up: API server, engine, controllers and node of one machine in one process.
  *
  *   folder ─> server ─> CRDs and manifests applied ─> engine and node ─> …
- *   signal ─> pods end within their grace ─> the engine's last write ─> the server's last answer
- */
+ *   signal ─> pods end within their grace periods ─> the engine's last write ─> the server's last
+ * answer */
 
 #include <malloc.h>
 #include <signal.h>
@@ -35,8 +35,8 @@
 #include "node/process_runtime.h"
 #include "proxy/proxy.h"
 
-/* Addresses of Services: loopback ones, which answer on this machine and on no other. Those of pods
- * lie below. */
+/* Addresses of Services: loopback addresses, reachable only on this machine. The addresses of pods
+ * are below. */
 #define SERVICE_CIDR "127.96.0.0/16"
 #define EXIT_MS 3000
 #define ECHO_MS 500
@@ -61,19 +61,19 @@ struct up {
     struct process_runtime *runtime;
     struct node *node;
     struct proxy *proxy;
-    /* the node's, which the server is given before there is a node */
+    /* of the node; the server gets it before the node exists */
     struct pod_log_source logs;
     struct pod_session_source sessions;
     struct show *show;
-    struct endpoint *endpoint; /* NULL: none is wanted, or the default one is taken */
-    const char *no_endpoint;   /* why there is none; NULL: it is not wanted */
+    struct endpoint *endpoint; /* NULL: not requested, or the default address is in use */
+    const char *no_endpoint;   /* why there is none; NULL: not requested */
     struct up_hello *hello;
     struct loop_signal *signals[lengthof(signal_numbers)];
     struct timer trim, deadline, settle;
-    uint64_t runs_seen; /* of the engine, while it settles */
+    uint64_t runs_seen; /* of the engine, while settling */
     int settle_turns;
     int64_t begun_ms, signalled_ms;
-    int old_stderr; /* -1: it is where it was */
+    int old_stderr; /* -1: not redirected */
     bool running, ending, stopping;
 };
 
@@ -97,9 +97,9 @@ static void drained(void *ctx)
     apiserver_http_drain(api_service_http(up->api), EXIT_MS, stop, up);
 }
 
-/* What pods were made for is told in several steps, a turn or more each: ReplicaSet, Deployment,
- * InferenceService. Whoever starts next, and whoever looks at the last lines, is to see them all.
- */
+/* The end of pods is reported in several steps, of one or more turns each: ReplicaSet, Deployment,
+ * InferenceService. Waits until all are stored, for the last lines of the display and the next
+ * start. */
 static void settle(void *ctx)
 {
     struct up *up = ctx;
@@ -139,8 +139,8 @@ static void kill_pods(struct up *up)
     timer_set(loop_env(up->loop), &up->deadline, EXIT_MS);
 }
 
-/* Once: pods end within their grace. Twice, or SIGQUIT: they are killed. Three times: whatever is
- * left stays. Terminals, make and the like often tell us the same thing twice. */
+/* First signal: pods end within their grace periods. Second one, or SIGQUIT: they are killed. Third
+ * one: exit, and leave the rest. Terminals, make and the like often send the same signal twice. */
 static void on_signal(void *ctx, int number)
 {
     struct up *up = ctx;
@@ -151,7 +151,7 @@ static void on_signal(void *ctx, int number)
         return;
     up->signalled_ms = now;
     if (!up->running) {
-        up->ending = true; /* start() looks at it */
+        up->ending = true; /* start() checks it */
     } else if (up->stopping) {
         loop_stop(up->loop);
     } else {
@@ -192,7 +192,7 @@ static bool is_in_use(void *ctx, const char *ip)
     return up->proxy && proxy_busy(up->proxy, ip);
 }
 
-/* As of the start: the file may be replaced while we run. NULL: it cannot be told. */
+/* The path at startup: the file may be replaced later. NULL: unknown. */
 static const char *own_program(struct arena *a)
 {
     char *path = realpath("/proc/self/exe", NULL);
@@ -242,9 +242,8 @@ static void make_proxy(struct up *up)
     });
 }
 
-/* The default address may be taken by a program that has nothing to do with this: models answer at
- * their own addresses anyway, so that is no reason not to start. An address that was asked for is.
- */
+/* The default address may be used by an unrelated program. That is no reason to fail, because
+ * models also have their own addresses. An explicitly requested address in use is an error. */
 static bool make_endpoint(struct up *up, struct error *err)
 {
     const char *address = cli_text(up->cli, "endpoint");
@@ -278,7 +277,7 @@ static void make_engine(struct up *up)
         });
 }
 
-/* Memory that lists and bursts have used goes back to the system. */
+/* Returns the memory of lists and bursts to the system. */
 static void trim(void *ctx)
 {
     struct up *up = ctx;
@@ -286,7 +285,7 @@ static void trim(void *ctx)
     timer_set(loop_env(up->loop), &up->trim, TRIM_MS);
 }
 
-/* ---- what the person sees ---- */
+/* ---- output for the user ---- */
 
 static void print_line(void *ctx, const char *line)
 {
@@ -341,7 +340,7 @@ static void make_show(struct up *up)
         say(up, arena_printf(a, "warning: no endpoint for all models: %s", up->no_endpoint));
 }
 
-/* The display has the terminal for itself. */
+/* Only the display writes to the terminal. */
 static bool move_log(struct up *up, struct error *err)
 {
     return !isatty(STDERR_FILENO) ||
@@ -392,7 +391,7 @@ static bool start(struct up *up, struct error *err)
         return false;
     up->running = true;
     timer_set(loop_env(up->loop), &up->trim, TRIM_MS);
-    node_start(up->node); /* first: what ran before is what somebody waits for */
+    node_start(up->node); /* first, because users wait for what ran before */
     engine_lead(up->engine.engine);
     proxy_start(up->proxy);
     make_show(up);
@@ -400,7 +399,7 @@ static bool start(struct up *up, struct error *err)
     return true;
 }
 
-/* From here on everything ends anyway: whoever is impatient must not cut it short. */
+/* Shutdown is almost complete: an impatient user must not interrupt it any more. */
 static void hear_nothing_more(void)
 {
     sigset_t set;
@@ -423,7 +422,7 @@ static void free_all(struct up *up)
         show_free(up->show);
     restore_log(up);
     if (up->api)
-        api_service_close(up->api); /* and with it the logs that somebody follows, and sessions */
+        api_service_close(up->api); /* also ends followed logs and sessions */
     if (up->proxy)
         proxy_free(up->proxy);
     node_free(up->node);
@@ -439,7 +438,8 @@ static void free_all(struct up *up)
     loop_free(up->loop);
 }
 
-/* What is the machine's owner's anyway: whoever may write here may start any program. */
+/* Settings that only the owner of the machine may use: a client that may write here may start any
+ * program. */
 static void set_families(struct up *up)
 {
     struct arena *a = &up->cli->arena;

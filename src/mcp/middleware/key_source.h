@@ -22,7 +22,7 @@ struct key_source_options {
 
 struct key_source *key_source_new(const struct mcp_open *o,
     const struct key_source_options *options, struct error *err) must_check;
-void key_source_free(struct key_source *s); /* NULL is allowed; no caller may be waiting */
+void key_source_free(struct key_source *s); /* NULL is allowed; no waiter is called any more */
 /* True: *ret are the current keys, including this kid if the issuer has it; NULL: they cannot be
  * fetched. False: done() follows, with keys, or with NULL and err. */
 bool key_source_get(struct key_source *s, const char *kid, struct key_wait *w,
