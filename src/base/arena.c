@@ -15,10 +15,10 @@
 #define ARENA_EACH_ALONE 0
 #endif
 
-/* Chunks begin small, because many arenas hold a few texts for as long as a watch is open, and grow
- * with what the arena holds; a large allocation gets a chunk of its own. An arena that has become
- * large goes on in large ones, which come from the system and go back to it whole: what a large
- * request leaves behind is no heap full of holes. */
+/* Chunks start small, because many arenas hold a few texts for as long as a watch is open, and grow
+ * with the arena. A large allocation gets its own chunk. An arena that has become large continues
+ * with large chunks, which come from the system and go back to it whole, so that a large request
+ * does not fragment the heap. */
 #define ARENA_CHUNK_MIN_BYTES ((size_t)1024)
 #define ARENA_CHUNK_BYTES ((size_t)8192)
 #define ARENA_LARGE_BYTES ((size_t)128 << 10)
@@ -71,7 +71,8 @@ bool arena_overflowed(const struct arena *a)
     return a->used > a->limit;
 }
 
-/* What is in it is zeroed when it is given out: most arenas use little of their only chunk. */
+/* Memory is zeroed when it is allocated from the chunk: most arenas use little of their only
+ * chunk. */
 static struct arena_chunk *new_chunk(size_t size, size_t used, struct arena_chunk *next)
 {
     struct arena_chunk *c = mem_resize(NULL, 1, sizeof(struct arena_chunk) + size);
@@ -100,7 +101,7 @@ void *arena_alloc(struct arena *a, size_t size)
     struct arena_chunk *c = a->chunks;
     if (!c || c->size - c->used < size) {
         if (size > ARENA_CHUNK_BYTES / 4) {
-            /* Behind the current chunk, whose rest stays in use. */
+            /* Inserted after the current chunk, whose remaining space stays in use. */
             struct arena_chunk **at = c ? &c->next : &a->chunks;
             *at = new_chunk(size, size, *at);
             return memset((*at)->bytes, 0, size);

@@ -1,5 +1,5 @@
-/* Parts of a pod that server-side apply owns as a whole. What the API server fills in there counts
- * as ours; so it is written out, or what we plan would never equal what is stored. */
+/* Parts of a pod that server-side apply owns as a whole. The API server's defaults in them count as
+ * our fields, so they are added here; otherwise the plan would never equal the stored object. */
 
 #include "base/atomic.h"
 

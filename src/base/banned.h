@@ -1,7 +1,7 @@
 #pragma once
 
-/* Calls that have a safer form in this folder; using one does not compile. (git has the same idea.)
- */
+/* Functions with a safer alternative in this folder; using one does not compile. (git has the same
+ * idea.) */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-/* The few words that every file of ours may use without asking: attributes, memory that cannot
- * fail, assertions that stay on in release. Included by the other headers of this folder. */
+/* What every file may use: attributes, allocation that cannot fail, and assertions that stay on in
+ * release builds. The other headers of this folder include this one. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 /* The struct that an embedded member belongs to. */
 #define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
-/* Hands a pointer over and leaves NULL behind. */
+/* Returns a pointer and sets the variable to NULL. */
 #define take(pointer)                                                                              \
     ({                                                                                             \
         typeof(pointer) taken_ = (pointer);                                                        \
@@ -24,19 +24,19 @@
         taken_;                                                                                    \
     })
 
-/* A programming error of ours: say where and abort. Never for what comes from outside. */
+/* Reports a bug in our code and aborts. Never used for input from outside. */
 _Noreturn void assert_failed(const char *expression, const char *file, int line);
 #undef assert
 #define assert(expression) ((expression) ? (void)0 : assert_failed(#expression, __FILE__, __LINE__))
 
-/* malloc and friends that abort when memory is out. Every size that comes from outside has been
- * checked against a limit before it gets here. */
+/* malloc and friends that abort when out of memory. Sizes from outside must be checked against a
+ * limit before. */
 void *mem_new(size_t size) must_check; /* zeroed */
 void *mem_resize(
     void *old, size_t count, size_t size) must_check; /* not zeroed; checks count × size */
 char *mem_strdup(const char *text) must_check;
 
-/* Room for one more item in a growing array on the heap: items, their count and their size. */
+/* Makes room for one more item in a growing array on the heap, given its items, count and size. */
 #define mem_room(items, count, size)                                                               \
     ((count) < (size) ? (void)0                                                                    \
                       : (void)((items) = mem_resize(                                               \
@@ -47,5 +47,5 @@ static inline uint32_t array_next_size(size_t size)
     return size ? (uint32_t)size * 2 : 8;
 }
 
-/* One of a struct, zeroed. */
+/* Allocates one zeroed struct. */
 #define mem_new_of(type) ((type *)mem_new(sizeof(type)))

@@ -8,7 +8,8 @@
 
 const char *base64_encode(struct arena *a, struct str bytes);
 const char *base64_encode_url(struct arena *a, struct str bytes);
-/* Strict: no blanks, no line ends, right padding (none for url), and no bits left over in the last
- * digit, so that every value has one text. The result is followed by a NUL that is not counted. */
+/* Strict: no whitespace, correct padding (none for url), and no bits left over in the last digit,
+ * so that every value has exactly one encoding. The result is followed by a NUL that is not
+ * counted. */
 bool base64_decode(struct arena *a, struct str text, struct str *ret) must_check;
 bool base64_decode_url(struct arena *a, struct str text, struct str *ret) must_check;

@@ -2,9 +2,8 @@
 
 _Thread_local struct budget *budget_current;
 
-/* Frames are ended the way pthread_exit() ends them: the unwinder walks up and runs the cleanup()
- * handlers of each (for that the sources are compiled with -fexceptions), until it has reached the
- * frame of budget_run(). */
+/* Ends frames as pthread_exit() does: the unwinder walks up and runs the cleanup() handlers of each
+ * frame (this needs -fexceptions), until it has reached the frame of budget_run(). */
 static _Unwind_Reason_Code stop_at_bottom(int version, _Unwind_Action actions,
     _Unwind_Exception_Class size_class, struct _Unwind_Exception *exception,
     struct _Unwind_Context *frame, void *ctx)

@@ -1,6 +1,6 @@
 #pragma once
 
-/* What one request may use of memory and of processor time.
+/* Limits on the memory and processor time of one request.
  *
  *   budget_run(&budget, work, ctx)
  *       └─ work ─ … ─ arena_alloc() ─ over a limit: all frames up to budget_run() end,
@@ -8,14 +8,14 @@
  *
  * An arena with a budget counts every allocation: its bytes, and one step. json_equal(),
  * json_find() and json_list_has() count a step for each item that they look at. Another loop over
- * client data that does not allocate counts its steps itself with budget_work(). So every loop is
- * watched while it runs, and builders need no error path.
+ * client data that does not allocate counts its own steps with budget_work(). So every loop is
+ * limited, and builders need no error path.
  *
- * Work that changes what outlives the request (the store, a table of the server) must not end in
- * the middle: it calls budget_seal() first, and from then on the budget only counts.
+ * Work that changes long-lived state (the store, a table of the server) must not be ended in the
+ * middle. It calls budget_seal() first; from then on the budget only counts.
  *
- * What work owns outside of arenas must be in cleanup() variables, or it leaks when work is ended.
- */
+ * Resources outside of arenas must be in cleanup() variables, or they leak when the work is
+ * ended. */
 
 #include <setjmp.h>
 #include <unwind.h>
@@ -23,21 +23,21 @@
 #include "base/base.h"
 
 struct budget {
-    size_t bytes, bytes_max; /* handed out by arenas */
+    size_t bytes, bytes_max; /* allocated by arenas */
     uint64_t steps, steps_max;
     bool armed;         /* inside budget_run(), and not sealed */
     const void *bottom; /* the frame of budget_run() */
     jmp_buf out;
-    struct _Unwind_Exception exception; /* not on the stack, of which the top is reused */
+    struct _Unwind_Exception exception; /* not on the stack, whose top is reused */
 };
 
-/* True: work returned. False: it needed more than its budget and was ended. */
+/* True if the work returned. False if it exceeded its budget and was ended. */
 bool budget_run(struct budget *b, void (*work)(void *ctx), void *ctx) must_check;
-/* From now on work is not ended any more. NULL is taken. */
+/* From now on the work is not ended any more. NULL is allowed. */
 void budget_seal(struct budget *b);
 bool budget_is_spent(const struct budget *b);
 
-/* The slow half of the two below. */
+/* The slow path of the two functions below. */
 void budget_end(struct budget *b);
 
 static inline void budget_charge(struct budget *b, size_t bytes, uint64_t steps)
@@ -50,11 +50,11 @@ static inline void budget_charge(struct budget *b, size_t bytes, uint64_t steps)
         budget_end(b);
 }
 
-/* The budget of the innermost budget_run() of this thread; NULL: there is none. */
+/* The budget of the innermost budget_run() of this thread, or NULL. */
 extern _Thread_local struct budget *budget_current;
 
-/* Work for all requests, which this one happens to come first for, is not at its expense:
- * budget_leave() before it, budget_return() with what that returned after it. */
+/* Work that benefits all requests is not charged to the request that triggers it: call
+ * budget_leave() before it, and budget_return() with its result after it. */
 static inline struct budget *budget_leave(void)
 {
     return take(budget_current);

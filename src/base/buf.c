@@ -30,7 +30,7 @@ void buf_reset(struct buf *b)
         b->ptr[0] = '\0';
 }
 
-/* Room for count more bytes and a NUL, or the overflow mark. */
+/* Makes room for count more bytes and a NUL, or marks the buffer as overflowed. */
 static bool reserve(struct buf *b, size_t count)
 {
     assert(b->limit > 0);
@@ -82,7 +82,7 @@ void buf_reserve(struct buf *b, size_t count)
         (void)reserve(b, count);
 }
 
-/* Printing is dear, and mostly there is room: it is measured only where there is none. */
+/* Printing is expensive, and usually there is room: the length is measured only if there is not. */
 void buf_vprintf(struct buf *b, const char *format, va_list args)
 {
     size_t room = b->size - b->len;

@@ -1,8 +1,8 @@
 #pragma once
 
 /* A growing buffer with a mandatory limit. Past the limit nothing is added and buf_overflowed() is
- * true from then on; a caller that uses the contents asks once, at the end. The contents are always
- * followed by a NUL that is not counted. */
+ * true from then on; a caller that uses the contents checks once, at the end. The contents are
+ * always followed by a NUL that is not counted. */
 
 #include "base/base.h"
 #include "base/str.h"
@@ -23,17 +23,17 @@ struct buf {
 
 void buf_init(struct buf *b, size_t limit);
 void buf_done(struct buf *b);
-/* Empties it; memory beyond keep bytes is given back. */
+/* Empties the buffer; frees memory beyond `keep` bytes. */
 void buf_reset(struct buf *b);
 void buf_add(struct buf *b, const void *bytes, size_t count);
 void buf_add_text(struct buf *b, const char *text);
-/* In decimal. Printing costs ten times as much. */
+/* In decimal. Ten times as fast as printf. */
 void buf_add_number(struct buf *b, int64_t number);
-/* Room for that many more bytes at once; adding them may go past the limit as ever. */
+/* Makes room for `count` more bytes at once. The limit is still checked when bytes are added. */
 void buf_reserve(struct buf *b, size_t count);
 void buf_printf(struct buf *b, const char *format, ...) printf_like(2, 3);
 void buf_vprintf(struct buf *b, const char *format, va_list args) printf_like(2, 0);
-/* Takes count bytes off the front. */
+/* Removes count bytes from the front. */
 void buf_eat(struct buf *b, size_t count);
 /* The contents as NUL-terminated text; "" when empty. */
 const char *buf_text(const struct buf *b);

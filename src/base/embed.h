@@ -1,11 +1,11 @@
 #pragma once
 
-/* A file of the source tree as a constant text in the program.
+/* Embeds a file of the source tree in the program as a constant text.
  *
  *   EMBED(fetch_script, "src/kinds/llmkube/scripts/fetch.sh");      const char fetch_script[]
  *
- * The path is seen from the top of the tree, where make runs. The object must depend on the file in
- * the Makefile: the compiler's dependency list does not know it. */
+ * The path is relative to the top of the tree, where make runs. The Makefile must list the file as
+ * a dependency of the object, because the compiler does not. */
 
 #define EMBED(symbol, path)                                                                        \
     __asm__(".pushsection .rodata\n"                                                               \
@@ -16,7 +16,7 @@
             ".popsection\n");                                                                      \
     extern const char symbol[] __attribute__((visibility("hidden")))
 
-/* For what is no text: symbol_end is where it ends. */
+/* For binary files: symbol_end marks the end. */
 #define EMBED_BYTES(symbol, path)                                                                  \
     __asm__(".pushsection .rodata\n" #symbol ":\n"                                                 \
             ".incbin \"" path "\"\n" #symbol "_end:\n"                                             \

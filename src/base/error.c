@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Cuts what vsnprintf may have cut inside a UTF-8 sequence. */
+/* Removes the rest of a UTF-8 sequence that vsnprintf may have truncated. */
 static void trim_to_character(char *text, size_t size)
 {
     size_t length = strnlen(text, size);

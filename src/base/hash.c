@@ -6,7 +6,7 @@
 void sha256_init(struct sha256 *h)
 {
     h->ctx = EVP_MD_CTX_new();
-    /* Neither fails but for want of memory. */
+    /* Both fail only when out of memory. */
     assert(h->ctx && EVP_DigestInit_ex(h->ctx, EVP_sha256(), NULL) == 1);
 }
 

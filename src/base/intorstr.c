@@ -1,6 +1,6 @@
 #include "base/intorstr.h"
 
-/* Text of digits is the number it shows; anything else stays what it is. */
+/* Converts text of digits to the number; other values stay unchanged. */
 static struct json plain(struct json v)
 {
     int64_t number;
@@ -17,7 +17,7 @@ bool intorstr_equal(struct json a, struct json b)
 static bool scale(int64_t percent, int64_t total, bool round_up, int64_t *ret, struct error *err)
 {
     __int128 product = (__int128)percent * total, whole = product / 100, rest = product % 100;
-    /* Division cuts towards zero. */
+    /* Division truncates towards zero. */
     whole += rest > 0 && round_up ? 1 : rest < 0 && !round_up ? -1 : 0;
     if (whole > INT64_MAX || whole < INT64_MIN)
         return fail(err, ERR_INVALID, "the percentage is too large");

@@ -1,12 +1,13 @@
 #pragma once
 
-/* Kubernetes' IntOrString: a port number or a port's name, a count or "25%". */
+/* Kubernetes' IntOrString: a port number or name, a count or "25%". */
 
 #include "base/json.h"
 
-/* The API server keeps the type that was written, but 8080 and "8080" mean the same. Absent equals
- * only absent. */
+/* The API server keeps the type that the client sent, but 8080 and "8080" mean the same. Absent
+ * equals only absent. */
 bool intorstr_equal(struct json a, struct json b);
-/* An integer as it is; a percentage of total, rounded up or down. Text must be digits and %. */
+/* An integer is returned unchanged; a percentage is of total, rounded up or down. Text must be
+ * digits and %. */
 bool intorstr_scaled(
     struct json v, int64_t total, bool round_up, int64_t *ret, struct error *err) must_check;

@@ -100,7 +100,7 @@ struct json json_or_absent(struct json container)
     return empty ? json_none : container;
 }
 
-/* Where key is in a sorted map, or where it would stand. */
+/* The position of key in a sorted map, or the position at which it would be inserted. */
 static uint32_t member_position(struct json map, struct str key, bool *ret_found)
 {
     uint32_t low = 0, high = map.count;
@@ -228,7 +228,7 @@ static int compare_maps(struct json a, struct json b)
     return (a.count > b.count) - (a.count < b.count);
 }
 
-/* Integers and reals are one kind of thing. */
+/* Integers and reals are compared with each other. */
 static int rank(struct json v)
 {
     return v.type == JSON_REAL ? JSON_INT : v.type;

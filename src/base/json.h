@@ -3,10 +3,10 @@
 /* A JSON value: 16 bytes, passed by value, immutable once built, so sub-trees may be shared freely.
  * Containers and strings live in the arena that built them.
  *
- *   - Absent (the zero value) means "not there" and drops out of whatever it is put into. An
- *     intended null is json_null().
- *   - Maps are always sorted by key, byte by byte, so equality is a walk and output is stable.
- *   - Whole numbers that fit are integers, everything else is real.
+ *   - Absent (the zero value) means "not set". Adding it to a container has no effect. A real null
+ *     is json_null().
+ *   - Maps are always sorted by key, byte by byte, so comparison is linear and output is stable.
+ *   - Whole numbers that fit are integers, all others are real.
  *
  * Building: a flat list of field paths, as `kubectl explain` prints them.
  *
@@ -17,7 +17,7 @@
  * The same path twice, or a path below a value, is an assertion failure. json_map() takes keys
  * literally: labels, annotations, resource names.
  *
- * Reading: json_get(v, "spec.ports.0.name"); a missing step gives absent, never an error. */
+ * Reading: json_get(v, "spec.ports.0.name"); a missing step returns absent, never an error. */
 
 #include "base/arena.h"
 #include "base/base.h"
@@ -61,7 +61,7 @@ struct json_field {
     struct json value;
 };
 
-/* Deeper values are refused when parsed and assert when built. */
+/* Values nested deeper are refused when parsed, and assert when built. */
 #define JSON_DEPTH_MAX 200
 
 const char *json_type_name(struct json v); /* "string", "integer", … for messages */
@@ -77,7 +77,7 @@ static inline bool json_is(struct json v, enum json_type type)
 
 /* Absent. */
 #define json_none ((struct json){ 0 })
-/* The value if the condition holds, else absent. It is evaluated only then. */
+/* The value if the condition holds, else absent. Only then is the value evaluated. */
 #define json_if(condition, ...) ((condition) ? (__VA_ARGS__) : json_none)
 
 /* ---- scalars ---- */
@@ -108,11 +108,11 @@ struct json json_map_from(struct arena *a, const struct json_field *fields);
 struct json json_list_from(struct arena *a, const struct json *items);
 struct json json_empty_map(void);
 struct json json_empty_list(void);
-/* Absent instead of an empty list or map. */
+/* Turns an empty list or map into absent. */
 struct json json_or_absent(struct json container);
 
-/* For loops. A list: init, push…, json_list_end(). A map: init, put…, json_map_end(); a key that is
- * put twice keeps the later value. */
+/* For loops. A list: init, push…, json_list_end(). A map: init, put…, json_map_end(); if a key is
+ * put twice, the later value wins. */
 struct json_builder {
     struct arena *arena;
     struct json_member *members; /* key NULL for list items */
@@ -120,7 +120,7 @@ struct json_builder {
     uint32_t size;
 };
 void json_builder_init(struct json_builder *b, struct arena *a);
-/* … with room for that many. */
+/* The same with room for `count` items. */
 void json_builder_init_for(struct json_builder *b, struct arena *a, uint32_t count);
 void json_push(struct json_builder *b, struct json value);
 void json_push_all(struct json_builder *b, struct json list);
@@ -129,13 +129,14 @@ void json_put_all(struct json_builder *b, struct json map);
 struct json json_list_end(struct json_builder *b);
 struct json json_map_end(struct json_builder *b);
 
-/* ---- changing: a new value with a new spine, the rest shared ---- */
+/* ---- changing: a new value that shares unchanged parts ---- */
 
-/* Sets or, with an absent value, removes what is at a dotted path; missing maps appear. */
+/* Sets the value at a dotted path, or removes it if the new value is absent. Missing maps are
+ * created. */
 struct json json_with(struct arena *a, struct json v, const char *path, struct json value);
-/* One member by its literal key. */
+/* The same for one member, by its literal key. */
 struct json json_with_member(struct arena *a, struct json map, const char *key, struct json value);
-/* Members of both; those of `over` win. Either may be absent. Not deep. */
+/* The members of both maps; those of `over` win. Either may be absent. Not recursive. */
 struct json json_overlay(struct arena *a, struct json under, struct json over);
 /* A copy that shares nothing with the original: for values that outlive their arena. */
 struct json json_copy(struct arena *a, struct json v);
@@ -175,17 +176,16 @@ int json_compare(struct json a, struct json b);
 
 /* ---- text ---- */
 
-/* One value, nothing behind it but blanks. Errors name line and column. A key that is there twice
- * keeps the last value, as encoding/json does. Strings that are not UTF-8 are refused. */
+/* Parses one value; only whitespace may follow. Errors name line and column. If a key is
+ * duplicated, the last value wins, as in encoding/json. Strings that are not UTF-8 are refused. */
 bool json_parse(struct arena *a, struct str text, struct json *ret, struct error *err) must_check;
-/* The same, and whether a key is there twice somewhere. */
+/* The same, and reports whether any map has a duplicate key. */
 bool json_parse_keys(struct arena *a, struct str text, struct json *ret, bool *ret_twice,
     struct error *err) must_check;
-/* The same, but maps under a key that is there twice become one, as when Go reads into a struct. */
+/* The same, but maps under a duplicate key are merged, as when Go decodes into a struct. */
 bool json_parse_joined(
     struct arena *a, struct str text, struct json *ret, struct error *err) must_check;
-/* The maps of a text as they are in it: every key, also those that are there twice, in its order.
- */
+/* The maps of a text as written: all keys, including duplicates, in their order. */
 struct json_givens {
     struct json_given {
         const struct json_member *map; /* what json_parse_given() made of it */
@@ -196,17 +196,16 @@ struct json_givens {
 };
 bool json_parse_given(struct arena *a, struct str text, struct json *ret,
     struct json_givens *ret_givens, struct error *err) must_check;
-/* A value in which some maps are of that text: as long as nobody changed them, they are printed as
- * they were given. */
+/* Prints a value that contains some of these maps: unchanged maps are printed as written. */
 char *json_given_to_text(struct arena *a, struct json v, const struct json_givens *givens);
-/* From now on a map, or with deep all in a value, is printed like any other. */
+/* From now on prints a map (with `deep`, all maps in a value) like any other. */
 void json_given_forget(struct json_givens *givens, struct json v, bool deep);
-/* Every key of a text that json_parse() takes, in the order of the text, with its path
- * (`spec.ports[0].name`) and whether it stood in the same map before; false leaves out what is
- * below it. */
+/* Calls back for every key of a text that json_parse() accepts, in the order of the text, with its
+ * path (`spec.ports[0].name`) and whether it is a duplicate in its map. If the callback returns
+ * false, the keys below are skipped. */
 void json_walk_keys(
     struct str text, bool (*key)(void *ctx, const char *path, bool again), void *ctx);
-/* Compact; absent prints null. What is not UTF-8 prints as U+FFFD, so that the text is JSON. */
+/* Compact; absent prints null. Invalid UTF-8 prints as U+FFFD, so that the text is JSON. */
 void json_print(struct buf *b, struct json v);
 void json_print_pretty(struct buf *b, struct json v, int indent);
 char *json_to_text(struct arena *a, struct json v); /* compact */

@@ -14,7 +14,7 @@ static const struct {
     [JSON_BIND_OPT_BOOL] = { "boolean", JSON_BOOL },
 };
 
-/* 5.0 is an integer to the API server, and 5 a number. */
+/* To the API server, 5.0 is an integer, and 5 is a number. */
 static struct json as_wanted(struct json v, enum json_type wanted)
 {
     if (wanted == JSON_REAL && v.type == JSON_INT)

@@ -15,12 +15,12 @@
  *   struct isvc_spec spec = { .replicas = 1 };                 defaults first
  *   json_bind(a, json_get(object, "spec"), "spec", isvc_spec_bind, &spec, err)
  *
- * The kind of a row comes from the type of the member, so a row cannot contradict its struct:
- * const char *, int64_t, double, bool, struct json (taken as it is), and pointers to const int64_t,
- * const double, const bool, which stay NULL when the value is absent. null counts as absent.
- * Only what the code decides on becomes a member; the rest stays JSON.
+ * The type of a row comes from the type of the member, so a row cannot contradict its struct: const
+ * char *, int64_t, double, bool, struct json (unchanged), and pointers to const int64_t, const
+ * double, const bool, which stay NULL when the value is absent. null counts as absent. Only values
+ * that the code interprets become members; the rest stays JSON.
  *
- * The first value that does not fit fails with its whole path: `spec.endpoint.port: expected
+ * The first value of a wrong type or range fails with its full path: `spec.endpoint.port: expected
  * integer, got string`. */
 
 #include "base/json.h"
@@ -38,7 +38,7 @@ enum json_bind_type {
 };
 
 struct json_bind {
-    const char *path; /* dotted, below the object that is bound */
+    const char *path; /* dotted, relative to the object */
     enum json_bind_type type;
     size_t offset;
     bool required;
@@ -62,6 +62,6 @@ struct json_bind {
     }
 /* clang-format on */
 
-/* `at` is the path of `object` itself, for messages; "" at the top. Strings are borrowed. */
+/* `at` is the path of `object` itself, for messages; "" for the root. Strings are borrowed. */
 bool json_bind(struct arena *a, struct json object, const char *at, const struct json_bind *table,
     void *into, struct error *err) must_check;

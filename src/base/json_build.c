@@ -122,7 +122,7 @@ struct json json_map_from(struct arena *a, const struct json_field *fields)
     for (; fields->path; fields++)
         json_put(&b, fields->path, fields->value);
     struct json map = json_map_end(&b);
-    assert(map.count == b.count); /* no key twice */
+    assert(map.count == b.count); /* no duplicate key */
     return map;
 }
 
@@ -142,7 +142,7 @@ static struct json build_level(
             end++;
         const char *key = arena_strndup(a, step, length);
         if (step[length] == '\0') {
-            assert(end == first + 1); /* neither twice nor a parent of another path */
+            assert(end == first + 1); /* neither a duplicate nor a parent of another path */
             json_put(&b, key, first->value);
         } else {
             json_put(&b, key, build_level(a, first, end, skip + length + 1));
@@ -152,7 +152,7 @@ static struct json build_level(
     return json_map_end(&b);
 }
 
-/* A dot sorts before every other character, so that a path stands next to what is below it. */
+/* A dot sorts before all other characters, so that a path is next to the paths below it. */
 static int compare_paths(const void *left, const void *right)
 {
     const unsigned char *l = (const void *)((const struct json_field *)left)->path;

@@ -8,7 +8,7 @@ static int compare(const struct json_index *x, uint32_t left, uint32_t right)
     return order ? order : left < right ? -1 : 1;
 }
 
-/* Merges two sorted halves; count / 2 places are spare. */
+/* Merges two sorted halves; `spare` has room for count / 2 positions. */
 static void sort(const struct json_index *x, uint32_t *sorted, uint32_t *spare, uint32_t count)
 {
     if (count < 2)
@@ -60,7 +60,7 @@ bool json_index_again(const struct json_index *x, uint32_t place)
     return json_index_find(x, x->keys[place]) < place;
 }
 
-/* ---- one after the other ---- */
+/* ---- keys added one by one ---- */
 
 static bool has(const struct json *keys, size_t count, struct json key)
 {

@@ -1,4 +1,4 @@
-/* JSON text, read and written. The only file that knows yyjson. */
+/* Parses and prints JSON text. The only file that uses yyjson. */
 
 #include "base/json.h"
 
@@ -12,10 +12,10 @@
 struct conversion {
     struct arena *arena;
     struct error *err;
-    bool may_hold_nul;          /* \u0000 stands somewhere in the text */
-    bool joins;                 /* maps under the same key */
-    bool twice;                 /* a key is there twice in some map */
-    struct json_givens *givens; /* NULL: not wanted */
+    bool may_hold_nul;          /* \u0000 occurs in the text */
+    bool joins;                 /* merges maps under the same key */
+    bool twice;                 /* some map has a duplicate key */
+    struct json_givens *givens; /* NULL: not requested */
 };
 
 static bool convert(struct conversion *c, yyjson_val *from, int depth, struct json *ret);
@@ -32,7 +32,7 @@ static bool convert_list(struct conversion *c, yyjson_val *from, int depth, stru
     return true;
 }
 
-/* Our strings end with a NUL and hold none. */
+/* Our strings end with a NUL, so they cannot contain one. */
 static bool holds_nul(const struct conversion *c, yyjson_val *text)
 {
     return c->may_hold_nul && memchr(yyjson_get_str(text), '\0', yyjson_get_len(text));
@@ -55,7 +55,7 @@ static int compare_keys(const void *x, const void *y)
     return strcmp(((const struct json_member *)x)->key, ((const struct json_member *)y)->key);
 }
 
-/* map has the last value of each key; given has all, in the order of the text. */
+/* map has the last value of each key; given has all of them, in the order of the text. */
 static struct json join_twice(
     struct arena *a, struct json map, const struct json_member *given, uint32_t count)
 {
@@ -172,7 +172,7 @@ static bool parse(struct arena *a, struct str text, bool joins, struct json_give
         yyjson_read_opts(copy, text.len, YYJSON_READ_INSITU, NULL, &why);
     if (!doc)
         return fail_at(err, text, &why);
-    /* Most texts have no escapes at all, which is quickly seen. */
+    /* Most texts have no escapes at all, which is quick to check. */
     const char *escape = text.len ? memchr(text.ptr, '\\', text.len) : NULL;
     size_t rest = escape ? text.len - (size_t)(escape - text.ptr) : 0;
     struct conversion c = {
@@ -199,7 +199,7 @@ bool json_parse_joined(struct arena *a, struct str text, struct json *ret, struc
     return parse(a, text, true, NULL, ret, &twice, err);
 }
 
-/* ---- maps as they were given ---- */
+/* ---- maps as they were written ---- */
 
 static int by_map(const void *x, const void *y)
 {
@@ -295,7 +295,7 @@ static int by_key_and_place(const void *x, const void *y)
     return order ? order : l->place < r->place ? -1 : l->place > r->place;
 }
 
-/* For each key of a map whether it stood there before. */
+/* Whether each key of a map is a duplicate. */
 static const bool *find_again(struct arena *a, yyjson_val *map)
 {
     size_t count = 0;
@@ -377,7 +377,7 @@ static void print_string(struct buf *b, const char *text, size_t length)
         }
         buf_add(b, text + clean, i - clean);
         clean = i + 1;
-        if (c >= 0x80) { /* of a request's path, say, which a message quotes */
+        if (c >= 0x80) { /* for example a request's path, quoted in a message */
             buf_add_text(b, "\xef\xbf\xbd");
             continue;
         }
@@ -392,7 +392,7 @@ static void print_string(struct buf *b, const char *text, size_t length)
     buf_add_char(b, '"');
 }
 
-/* The shortest form that reads back as the same number, with an exponent where Go has one. */
+/* The shortest form that reads back as the same number, with an exponent where Go uses one. */
 static void print_real(struct buf *b, double value)
 {
     char text[40], digits[24];
@@ -412,7 +412,7 @@ static void print_real(struct buf *b, double value)
     while (count > 1 && digits[count - 1] == '0')
         count--;
     bool fixed = value == 0 || (exponent >= -6 && exponent < 21);
-    int point = fixed ? exponent + 1 : 1; /* how many digits are before it */
+    int point = fixed ? exponent + 1 : 1; /* number of digits before the point */
     if (signbit(value))
         buf_add_char(b, '-');
     for (int i = point < 1 ? point - 1 : 0; i < (count > point ? count : point); i++) {

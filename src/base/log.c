@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "base/utf8.h"
 
-/* Of the escaped text; what is longer ends in an ellipsis. */
+/* Of the escaped text; longer text ends in an ellipsis. */
 #define MESSAGE_BYTES_MAX ((size_t)4096)
 #define VALUE_BYTES_MAX ((size_t)1024)
 #define KEY_BYTES_MAX ((size_t)64)
@@ -60,7 +60,7 @@ bool log_enabled(enum log_level level)
     return level <= setup.level;
 }
 
-/* One character that is not itself: as JSON has it, or for people. */
+/* Escapes one character: as in JSON, or for people. */
 static void add_escape(struct buf *b, uint32_t c, enum log_format as)
 {
     static const char shorts[] = "\n\r\t\"\\", letters[] = "nrt\"\\";
@@ -73,7 +73,7 @@ static void add_escape(struct buf *b, uint32_t c, enum log_format as)
         buf_printf(b, "\\x%02x", (unsigned)c);
 }
 
-/* How many of the first bytes are themselves: nearly always all of them. */
+/* How many of the first bytes need no escape: nearly always all of them. */
 static size_t plain_bytes(struct str text, bool quoted)
 {
     size_t i = 0;
@@ -83,8 +83,8 @@ static size_t plain_bytes(struct str text, bool quoted)
     return i;
 }
 
-/* Text that stays on its line and inside its quotes. Without quotes a quotation mark and a
- * backslash are plain characters. */
+/* Adds text so that it stays on one line and inside its quotes. Without quotes, a quotation mark
+ * and a backslash are plain characters. */
 static void add_escaped(
     struct buf *b, const char *text, enum log_format as, bool quoted, size_t bytes_max)
 {
@@ -153,7 +153,7 @@ void log_render(struct buf *b, enum log_format as, enum log_level level, int64_t
         buf_printf(b, "%s %-5s ", when, name);
         add_escaped(b, message, as, false, MESSAGE_BYTES_MAX);
     }
-    /* Twice the limit, because one character may pass it by a whole escape. */
+    /* Twice the limit, because one character can exceed it by a whole escape. */
     size_t room_for_field = VALUE_BYTES_MAX + KEY_BYTES_MAX * 2;
     for (const struct log_field *f = fields; f && f->key; f++)
         if (f->value && b->len - start + room_for_field < LOG_LINE_BYTES_MAX)
@@ -181,7 +181,7 @@ void log_with(enum log_level level, const struct log_field *fields, const char *
         (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000,
         fields,
         message);
-    /* There is nobody to tell when this fails. */
+    /* An error here cannot be reported anywhere. */
     ssize_t written;
     do
         written = write(STDERR_FILENO, b.ptr, b.len);

@@ -1,7 +1,7 @@
 #pragma once
 
-/* Lines for people or machines on standard error; for src/cli, src/engine and main only. Library
- * folders never log: they fail with an error and somebody above says so.
+/* Log lines for people or machines, on standard error. Only src/cli, src/engine and main use this.
+ * Library folders never log: they return an error, and the caller logs it.
  *
  *   2026-11-15T17:00:00Z info  applied deployment object=default/llama attempt=2
  *   {"time":"2026-11-15T17:00:00Z","level":"info","message":"applied deployment","object":…}
@@ -10,11 +10,10 @@
  *   log_with(LOG_LEVEL_WARN, LOG_FIELDS({ "object", name }), "gave up after %d tries", tries);
  *
  * A line is written with one write(2), so lines of several threads and processes do not mix.
- * Control characters, line ends and bytes that are not UTF-8 come out escaped: nobody who chooses
- * an object's name or an error's text can forge a line. Longer lines than LOG_LINE_BYTES_MAX are
- * cut. Level and format are the only mutable globals of the program, and log.c the only file below
- * src/cli that reads the wall clock: a line tells when it was written, not what time it is in a
- * simulation. */
+ * Control characters, line ends and bytes that are not UTF-8 are escaped, so that a chosen object
+ * name or error text cannot forge a line. Lines longer than LOG_LINE_BYTES_MAX are truncated. Level
+ * and format are the only mutable globals of the program, and log.c is the only file below src/cli
+ * that reads the wall clock: a line shows when it was written, not the time in a simulation. */
 
 #include "base/base.h"
 #include <stdarg.h>
@@ -34,17 +33,17 @@ enum log_format {
 
 struct log_field {
     const char *key;   /* a word */
-    const char *value; /* NULL: the field is left out */
+    const char *value; /* NULL: the field is omitted */
 };
 #define LOG_FIELDS(...) ((const struct log_field[]){ __VA_ARGS__, { 0 } })
 #define LOG_LINE_BYTES_MAX ((size_t)8192)
 
-/* Once, before the second thread starts. */
+/* Call once, before the second thread starts. */
 void log_setup(enum log_format format, enum log_level level);
-/* The words of --log-level and --log-format; false for any other word. */
+/* Parses the values of --log-level and --log-format; false for any other word. */
 bool log_level_parse(const char *word, enum log_level *ret) must_check;
 bool log_format_parse(const char *word, enum log_format *ret) must_check;
-/* Whether a line of this level would be written: for lines that are dear to build. */
+/* Whether a line of this level would be written; for lines that are expensive to build. */
 bool log_enabled(enum log_level level);
 
 #define log_error(...) log_with(LOG_LEVEL_ERROR, NULL, __VA_ARGS__)
@@ -55,6 +54,6 @@ bool log_enabled(enum log_level level);
 void log_with(enum log_level level, const struct log_field *fields, const char *format, ...)
     printf_like(3, 4);
 
-/* What log_with() writes, with the line end: the line without the world. */
+/* The line that log_with() writes, including the line end, without writing it. */
 void log_render(struct buf *b, enum log_format as, enum log_level level, int64_t wall_ms,
     const struct log_field *fields, const char *message);

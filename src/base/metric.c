@@ -76,7 +76,7 @@ static struct metric_series *add(struct metric *family, const char *labels)
     return fresh;
 }
 
-/* The same names, each with the value "other". */
+/* The same label names, each with the value "other". */
 static void other_labels(const char *labels, struct buf *to)
 {
     while (*labels) {

@@ -3,14 +3,14 @@
 /* Prometheus metrics: families of counters, gauges and histograms, printed in the text format.
  *
  * A series appears when it is first touched and stays. A family has at most series_max of them:
- * past that, all new label sets share one series whose label values are all "other", so a client
- * that invents label values cannot fill memory.
+ * past that, all new label sets share one series whose label values are all "other", so that a
+ * client cannot fill memory with invented label values.
  *
- * A busy path looks its series up once with metric_series() and keeps the handle, which is valid
+ * A hot path looks up its series once with metric_series() and keeps the handle, which is valid
  * until metrics_done():
  *
  *   struct metric_series *ok = metric_series(&requests, "code=\"200\"");
- *   metric_series_add(ok, 1);                                                               */
+ *   metric_series_add(ok, 1); */
 
 #include "base/base.h"
 #include "base/str.h"
@@ -19,22 +19,22 @@ struct buf;
 
 enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 
-#define METRIC_SERIES_MAX 1024     /* of a family, unless it says otherwise */
-#define METRIC_LABEL_BYTES_MAX 128 /* of a label's value; the rest is cut */
+#define METRIC_SERIES_MAX 1024     /* per family, unless series_max is set */
+#define METRIC_LABEL_BYTES_MAX 128 /* per label value; the rest is cut */
 
 struct metric_series {
     uint64_t hash;     /* of labels */
     char *labels;      /* `controller="model",result="success"`, or "" */
     double value;      /* of a histogram: the sum */
-    uint64_t *buckets; /* of a histogram: one a bound, then +Inf */
+    uint64_t *buckets; /* for a histogram: one per bound, then +Inf */
 };
 
-/* The caller owns a family; metrics only links and fills it. */
+/* The caller owns the family; the metrics only link and fill it. */
 struct metric {
     const char *name;
     const char *help;
     enum metric_type type;
-    const double *bounds; /* of a histogram, ascending, ended by 0 */
+    const double *bounds; /* for a histogram, ascending, terminated by 0 */
     size_t series_max;    /* 0: METRIC_SERIES_MAX */
     struct metric_series **series;
     size_t count;
@@ -66,14 +66,14 @@ static inline void metric_series_set(struct metric_series *s, double value)
     s->value = value;
 }
 void metric_series_observe(const struct metric *family, struct metric_series *s, double value);
-/* Appends `name="value"`, after a comma if something is there, escaped and cut to size. */
+/* Appends `name="value"`, escaped and truncated, after a comma if the buffer is not empty. */
 void metric_label(struct buf *to, const char *name, struct str value);
-/* Of a histogram: the sum. 0 if the series does not exist. */
+/* For a histogram: the sum. 0 if the series does not exist. */
 double metric_value(const struct metric *family, const char *labels);
 void metrics_print(const struct metrics *m, struct buf *to);
-/* One series under another name and with other labels; nothing if it was never touched. */
+/* Prints one series under another name and with other labels; nothing if it was never touched. */
 void metric_print_as(const struct metric *family, const char *labels, const char *name,
     const char *as, struct buf *to);
 
-/* 5 ms to 10 s, for times of requests and reconciles. */
+/* 5 ms to 10 s, for request and reconcile times. */
 extern const double METRIC_SECONDS[];

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 
 #define STAT_BYTES_MAX 1024
-/* Fields of /proc/self/stat, counted from the one behind the name in brackets. */
+/* Fields of /proc/self/stat, counted from the first one after the name in parentheses. */
 #define STAT_UTIME 12
 #define STAT_STIME 13
 #define STAT_START 20

@@ -1,6 +1,6 @@
 #pragma once
 
-/* What Prometheus clients tell of every process, under their names: time, memory, files, start. */
+/* The standard process metrics of Prometheus clients: CPU time, memory, files, start time. */
 
 struct buf;
 

@@ -26,7 +26,7 @@ static int class_of(char c)
     return c == '-' ? DASH : c == '.' ? DOT : c == '_' ? UNDERSCORE : 0;
 }
 
-/* A word that begins and ends with certain characters, and has certain ones between. */
+/* A word with certain characters at both ends, and certain characters between them. */
 struct shape {
     int first, middle, last;
 };
@@ -56,8 +56,8 @@ static bool is_subdomain(struct str s)
     return true;
 }
 
-/* The texts of k8s.io/apimachinery, so that a message reads the same wherever it comes from; the
- * blanks in front of "or" are theirs. */
+/* The messages of k8s.io/apimachinery, so that a message is the same wherever it comes from; the
+ * spaces before "or" are in the original. */
 #define LABEL_RE "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 #define LABEL_TEXT_RE "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 #define ENDS "must start and end with an alphanumeric character"
@@ -153,7 +153,8 @@ bool name_check(enum name_kind kind, const char *text, struct error *err)
 
 #define HASH_DIGITS 8
 
-/* Letters and digits in lower case, everything between as one dash; a letter first. */
+/* Adds letters and digits in lower case, with one dash for everything between; begins with a
+ * letter. */
 static void add_readable_part(struct buf *b, const char *text, size_t max)
 {
     bool gap = false;

@@ -1,6 +1,6 @@
 #pragma once
 
-/* What Kubernetes accepts as a name or a label, and names made from other names. */
+/* Checks names and labels as Kubernetes does, and derives names from other names. */
 
 #include "base/arena.h"
 #include "base/base.h"
@@ -16,7 +16,7 @@ enum name_kind {
 #define NAME_LABEL_MAX 63
 #define NAME_SUBDOMAIN_MAX 253
 
-/* Fails with the API server's own words. text NULL counts as "". */
+/* Fails with the API server's message. text NULL counts as "". */
 bool name_check(enum name_kind kind, const char *text, struct error *err) must_check;
 
 static inline bool name_is_dns1123_label(const char *text)
@@ -40,14 +40,14 @@ static inline bool name_is_label_value(const char *text)
     return name_check(NAME_LABEL_VALUE, text, NULL);
 }
 
-/* text itself if it is a DNS-1123 label of at most max bytes (10 to 63); else its letters and
- * digits in lower case, everything between them as one `-`, cut, then `-` and eight hex digits of
- * the SHA-256 of all of text: two texts give two names. What is made so begins with a letter (an n
- * is put in front of a digit), so it is a DNS-1035 label too. */
+/* text itself if it is a DNS-1123 label of at most max bytes (10 to 63). Otherwise its letters and
+ * digits in lower case, with a `-` for everything between them, truncated, then `-` and eight hex
+ * digits of the SHA-256 of the whole text, so that two texts give two names. A derived name begins
+ * with a letter (an n is put before a digit), so it is a DNS-1035 label, too. */
 const char *name_shorten(struct arena *a, const char *text, size_t max);
-/* base and suffix ("-cache", a valid end of a name), where only base is shortened as above, if the
- * two together are too long or not a label. */
+/* base and suffix ("-cache", a valid end of a name). If the two together are too long or not a
+ * label, base is shortened as above. */
 const char *name_join(struct arena *a, const char *base, const char *suffix, size_t max);
-/* A file name of any text: A-Za-z0-9._- stay, every run of others becomes one dash, and none of
- * these is at an end. May come out empty. */
+/* A file name for any text: keeps A-Za-z0-9._-, replaces each run of other characters with one
+ * dash, and removes these from both ends. May be empty. */
 const char *name_of_file(struct arena *a, const char *text);

@@ -8,14 +8,14 @@
 /* ---- the pool ---- */
 
 #define SEEN_COUNT 4096 /* a power of two */
-/* Packs that must have had a text, one soon after the other, before it is shared. */
+/* A text is shared after this many packs had it in a short time. */
 #define SHARED_FROM 16
 #define LONG_SHARED_FROM 2
 #define LONG_BYTES 64
 
 struct strings_seen {
     uint32_t mark; /* of the text's hash */
-    uint16_t pack; /* the last one that had it */
+    uint16_t pack; /* the last pack that had it */
     uint16_t count;
 };
 
@@ -80,7 +80,7 @@ static uint32_t add_text(struct strings *pool, struct str s, uint64_t hash)
     return e->number;
 }
 
-/* Whether enough packs had this text, which is not in the pool. */
+/* Whether enough packs had this text, which is not in the pool yet. */
 static bool is_shared(struct strings *pool, uint64_t hash, size_t length)
 {
     struct strings_seen *seen = &pool->seen[hash & (SEEN_COUNT - 1)];
@@ -92,7 +92,8 @@ static bool is_shared(struct strings *pool, uint64_t hash, size_t length)
     return seen->count >= (length > LONG_BYTES ? LONG_SHARED_FROM : SHARED_FROM);
 }
 
-/* The number of a text, counted as one more use. False if it may stay outside the pool and does. */
+/* The number of a text, whose use count is increased. False if the text stays outside of the pool,
+ * which may_stay_out allows. */
 static bool intern(struct strings *pool, struct str s, bool may_stay_out, uint32_t *ret)
 {
     uint64_t hash = table_hash(&pool->table, s.ptr, s.len);
@@ -124,8 +125,8 @@ static void release(struct strings *pool, uint32_t number)
 
 /* ---- the blob ----
  *
- * A value is a number, seven bits a byte, low ones first: its lowest three bits are what it is, the
- * rest is the number below. */
+ * A value is a number, seven bits per byte, low bits first. Its lowest three bits are the type, the
+ * rest is the number described below. */
 
 enum what {
     CONSTANT, /* one of the constants below */
@@ -157,8 +158,8 @@ static void put(struct buf *b, enum what what, uint64_t n)
     put_number(b, n << 3 | what);
 }
 
-/* The keys of a map are one text of the pool, with a NUL behind each: few sets of keys come again
- * and again. No value is such a text, because values hold no NUL. */
+/* The keys of a map are one text of the pool, with a NUL after each: the same few sets of keys
+ * occur again and again. No value equals such a text, because values contain no NUL. */
 static void put_keys(struct buf *b, struct strings *pool, struct json map)
 {
     char small[512];
@@ -354,7 +355,7 @@ bool pack_equal(const struct pack *a, const struct pack *b)
 {
     if (a->bytes == b->bytes && memcmp(a->blob, b->blob, a->bytes) == 0)
         return true;
-    /* The same text may be a number of the pool in one and are in the blob of the other. */
+    /* The same text may be in the pool for one pack and in the blob for the other. */
     cleanup(arena_done) struct arena arena = ARENA_INIT;
     return json_equal(pack_read(&arena, a), pack_read(&arena, b));
 }

@@ -4,9 +4,9 @@
 
 #define NANO (-9)
 #define MILLI (-3)
-/* So that two more decimal places still fit into 128 bits. */
+/* Two more decimal digits still fit into 128 bits. */
 #define DIGITS_MAX 36
-/* So that a fraction times 2⁶⁰ fits. */
+/* A fraction times 2⁶⁰ still fits. */
 #define BINARY_FRACTION_DIGITS_MAX 19
 
 typedef __int128 wide;
@@ -35,10 +35,10 @@ static const struct suffix {
     { "Ei", QUANTITY_BINARY, 60 },
 };
 
-/* A text in its parts. */
+/* The parts of a text. */
 struct parts {
     bool negative;
-    bool empty;       /* no digit at all */
+    bool empty;       /* has no digits at all */
     struct str whole; /* without leading zeros */
     struct str fraction;
     struct suffix suffix;
@@ -91,9 +91,9 @@ static bool read_suffix(struct str text, struct suffix *ret, struct error *err)
     return true;
 }
 
-/* The API server has a fast path for numbers that fit 64 bits, judged by the number of digits
+/* The API server has a fast path for numbers that fit into 64 bits, judged by the number of digits
  * (ParseQuantity in k8s.io/apimachinery 0.36). Two oddities come from it: a number without digits
- * is 0 there and an error elsewhere, and some texts stay as they are. */
+ * is 0 on the fast path and an error elsewhere, and some texts stay unchanged. */
 static bool takes_fast_path(const struct parts *p)
 {
     size_t digits = (p->whole.len ? p->whole.len : 1) + p->fraction.len;
@@ -126,7 +126,7 @@ static bool split(struct str text, struct parts *ret, struct error *err)
     return true;
 }
 
-/* Digits as a number. Those that do not fit become `dropped`, which is fine where they are zeros or
+/* Digits as a number. Digits that do not fit go to `dropped`, which is fine if they are zeros or
  * too small to matter; `lost` says whether any was not zero. */
 struct mantissa {
     uwide value;
@@ -160,7 +160,7 @@ static bool fail_digits(struct error *err)
     return fail(err, ERR_INVALID, "the number has too many digits");
 }
 
-/* value × 10^exponent, not finer than 10^floor: rounded away from zero. */
+/* value × 10^exponent, rounded away from zero to a multiple of 10^floor. */
 static void round_up(uwide *value, int64_t *exponent, int floor, bool lost)
 {
     while (*exponent < floor && *value) {
@@ -197,7 +197,7 @@ static bool decimal_of_parts(const struct parts *p, struct quantity *ret, struct
         return fail_digits(err);
     round_up(&m.value, &exponent, NANO, m.lost);
     *ret = normal(m.value, exponent, p);
-    /* Again, because zeros at the end of the number have moved into it. */
+    /* Check again, because trailing zeros of the number have moved into the exponent. */
     return ret->exponent <= QUANTITY_EXPONENT_MAX || fail_exponent(err);
 }
 
@@ -219,7 +219,7 @@ static bool binary_of_parts(const struct parts *p, struct quantity *ret, struct 
     uwide scale = 1;
     for (int64_t i = exponent; i < 0; i++)
         scale *= 10;
-    /* Below 2¹²³; in units of 10^exponent only where it is not cut off anyway. */
+    /* Below 2¹²³; in units of 10^exponent only if nothing is cut off anyway. */
     uwide units = whole.value << p->suffix.exponent;
     if (units + value / scale + (value % scale != 0) > INT64_MAX)
         *ret = normal(INT64_MAX, 0, p);
@@ -240,7 +240,7 @@ bool quantity_parse(struct str text, struct quantity *ret, struct error *err)
     return split(text, &p, err) && of_parts(&p, ret, err);
 }
 
-/* The quantity in units of 10^unit, rounded away from zero; cut off beyond ±limit. */
+/* The quantity in units of 10^unit, rounded away from zero and limited to ±limit. */
 static wide in_units(struct quantity q, int unit, wide limit)
 {
     uwide value = q.value < 0 ? -(uwide)q.value : (uwide)q.value;
@@ -263,8 +263,8 @@ int quantity_compare(struct quantity a, struct quantity b)
     int signs = order(order(a.value, 0), order(b.value, 0));
     if (signs || a.value == 0)
         return signs;
-    /* In the finer of the two units. Both numbers cut off at the limit cannot be, because the one
-     * that has this unit is below it. */
+    /* In the smaller of the two units. The two numbers cannot both be cut off at the limit, because
+     * the one that has this unit is below it. */
     const wide limit = (wide)1 << 122;
     int unit = a.exponent < b.exponent ? a.exponent : b.exponent;
     return order(in_units(a, unit, limit), in_units(b, unit, limit));
@@ -354,7 +354,7 @@ const char *quantity_to_text(struct arena *a, struct quantity q)
 {
     if (q.value == 0)
         return "0";
-    /* Where a binary suffix would lose something, or say less than the number, it is not used. */
+    /* A binary suffix is not used if it would lose digits, or be longer than the number. */
     wide value = in_units(q, 0, INT64_MAX);
     if (q.format != QUANTITY_BINARY || q.exponent < 0 || (value < 1024 && value > -1024)) {
         if (q.format == QUANTITY_BINARY)
@@ -367,8 +367,8 @@ const char *quantity_to_text(struct arena *a, struct quantity q)
     return number_text(a, value, exponent ? suffix_text(QUANTITY_BINARY, exponent) : "");
 }
 
-/* Whether the API server takes a text for canonical and keeps it, which it does on the fast path by
- * looking at the last digits. */
+/* Whether the API server treats a text as canonical and keeps it. On the fast path it decides this
+ * by the last digits. */
 static bool kept_as_written(const struct parts *p, int floor)
 {
     if (p->whole.len == 0 || !takes_fast_path(p))
@@ -380,7 +380,7 @@ static bool kept_as_written(const struct parts *p, int floor)
         last_three = last_three * 10 + (c - '0');
     }
     if (p->suffix.format == QUANTITY_BINARY)
-        return last_three % 8 != 0; /* which is the whole number's, as 1000 is a multiple of 8 */
+        return last_three % 8 != 0; /* equals number % 8, because 1000 % 8 is 0 */
     int exponent = p->suffix.exponent - (int)p->fraction.len;
     return exponent >= floor && exponent % 3 == 0 && (last_three != 0 || digits < 3);
 }

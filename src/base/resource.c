@@ -46,7 +46,8 @@ const char *resource_api_version(struct arena *a, const struct resource *r)
     return *r->group ? arena_printf(a, "%s/%s", r->group, r->version) : r->version;
 }
 
-/* One path segment. Names have no strange characters on a server, but may have in a manifest. */
+/* Adds one path segment. On a server names have no special characters, but in a manifest they
+ * may. */
 static void add_segment(struct buf *b, const char *text)
 {
     static const char hex[] = "0123456789ABCDEF";

@@ -1,7 +1,7 @@
 #pragma once
 
-/* Which API a Kubernetes object belongs to. A resource is a static constant, compared by address;
- * the built-in ones that more than one module names are here. */
+/* The API that a Kubernetes object belongs to. A resource is a static constant, compared by
+ * address; built-in resources that several modules use are here. */
 
 #include "base/base.h"
 

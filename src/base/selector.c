@@ -7,7 +7,7 @@
 
 #define TEXT_BYTES_MAX 65536
 
-/* Requirements in the making. */
+/* A list of requirements under construction. */
 struct list {
     struct arena *arena;
     struct error *err;
@@ -66,7 +66,7 @@ static bool check_values(struct list *l, enum selector_operator op, struct json 
     return true;
 }
 
-/* One more requirement on a label, checked as the API server checks it. */
+/* Adds a requirement on a label, checked as in the API server. */
 static bool add(struct list *l, const char *key, enum selector_operator op, struct json values)
 {
     struct error why = { 0 };
@@ -87,7 +87,7 @@ static bool add(struct list *l, const char *key, enum selector_operator op, stru
 struct lexer {
     const char *start, *at;
     struct str token; /* empty at the end */
-    bool word;        /* not one of the symbols */
+    bool word;        /* not a symbol */
 };
 
 static bool is_symbol(char c)
@@ -131,7 +131,7 @@ static bool fail_expected(struct list *l, const struct lexer *x, const char *exp
         x->token.ptr);
 }
 
-/* (a, b): values may be empty, and () is one empty value. The ( is current. */
+/* (a, b): values may be empty, and () is one empty value. The current token is (. */
 static bool read_set(struct list *l, struct lexer *x, struct json *ret)
 {
     struct json_builder b;
@@ -152,7 +152,7 @@ static bool read_set(struct list *l, struct lexer *x, struct json *ret)
     return true;
 }
 
-/* The one value behind = or another operator, which may be nothing. */
+/* The single value after = or another operator; may be empty. */
 static struct json read_value(struct list *l, struct lexer *x)
 {
     struct json value = json_str("");
@@ -301,7 +301,7 @@ bool selector_from_json(
 
 /* ---- field selectors ---- */
 
-/* Up to an unescaped separator; without the backslashes in front of , = and \. */
+/* Reads up to an unescaped separator; removes the backslashes before , = and \. */
 static bool read_field_value(struct list *l, const char **at, const char **ret)
 {
     cleanup(buf_done) struct buf b = BUF_INIT(TEXT_BYTES_MAX + 1);
@@ -347,7 +347,7 @@ bool selector_parse_fields(
         return false;
     for (const char *at = text; *at;) {
         const char *from = at;
-        /* Empty parts are skipped, as the API server does it. */
+        /* Empty parts are skipped, as in the API server. */
         if (*at == ',')
             at++;
         else if (!read_field(&l, &at))
@@ -394,7 +394,7 @@ bool selector_matches(const struct selector *s, struct json labels)
     return !s->nothing;
 }
 
-/* A field as a field selector sees it: text, and "" where there is nothing. */
+/* The value of a field for a field selector: text, and "" if it is missing. */
 static const char *field_text(struct arena *a, struct json v)
 {
     if (!json_present(v) || json_is(v, JSON_NULL))
@@ -413,7 +413,7 @@ bool selector_matches_fields(const struct selector *s, struct json object)
     return !s->nothing;
 }
 
-/* ---- back to text ---- */
+/* ---- formatting ---- */
 
 static void add_values(struct buf *b, const struct selector_requirement *r)
 {

@@ -1,14 +1,14 @@
 #pragma once
 
-/* Which objects are meant: label selectors in both forms, and field selectors.
+/* Label selectors in both forms, and field selectors.
  *
  *   app=web,tier!=db,env in (a,b),zone notin (x),gpu,!old          selector_parse()
  *   { matchLabels: {…}, matchExpressions: [{key, operator, values}] }   selector_from_json()
  *   metadata.name=web,status.phase!=Running                        selector_parse_fields()
  *
- * All become the same list of requirements, which must all hold. An empty selector matches
+ * All are parsed to a list of requirements, all of which must hold. An empty selector matches
  * everything; an absent (null) LabelSelector nothing. As in Kubernetes, `!=` and `notin` also match
- * what does not have the key at all. */
+ * objects without the key. */
 
 #include "base/json.h"
 
@@ -17,7 +17,7 @@ enum selector_operator {
     SELECTOR_NOT_IN,
     SELECTOR_EXISTS,
     SELECTOR_NOT_EXISTS,
-    SELECTOR_GREATER, /* key>5; both sides whole numbers, the written one not negative */
+    SELECTOR_GREATER, /* key>5; both sides whole numbers, the one in the selector not negative */
     SELECTOR_LESS,
 };
 
@@ -36,7 +36,7 @@ struct selector {
 #define SELECTOR_REQUIREMENTS_MAX 256
 #define SELECTOR_VALUES_MAX 1024
 
-/* Errors name the place: `column 7: expected …`. NULL is the empty selector. */
+/* Errors give the position: `column 7: expected …`. NULL is the empty selector. */
 bool selector_parse(
     struct arena *a, const char *text, struct selector *ret, struct error *err) must_check;
 /* `at` is the path of v, for messages: `spec.selector.matchExpressions[0].operator: …`. */
@@ -45,10 +45,10 @@ bool selector_from_json(struct arena *a, struct json v, const char *at, struct s
 bool selector_parse_fields(
     struct arena *a, const char *text, struct selector *ret, struct error *err) must_check;
 
-/* labels: a map of texts; absent is an empty one. */
+/* labels: a map of texts; absent counts as empty. */
 bool selector_matches(const struct selector *s, struct json labels);
-/* Requirements as paths into the object, as field selectors mean them: what is not there is "". */
+/* Treats keys as paths into the object, as field selectors do; a missing field is "". */
 bool selector_matches_fields(const struct selector *s, struct json object);
 
-/* Back to text, for the query of a request. Not for one that matches nothing. */
+/* Formats the selector for the query of a request. Not for one that matches nothing. */
 const char *selector_to_text(struct arena *a, const struct selector *s);

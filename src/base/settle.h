@@ -1,7 +1,7 @@
 #pragma once
 
-/* Whether what is planned is what is stored, although the API server wrote it in its own words: a
- * quantity in another spelling, defaults beside our fields. */
+/* Whether the planned value is what is stored, although the API server changed its form: a quantity
+ * in another notation, defaults beside our fields. */
 
 #include "base/json.h"
 
@@ -11,6 +11,7 @@ enum settle {
 };
 
 bool settle_same(struct json planned, struct json stored, enum settle how);
-/* planned, with each list that is stored with nothing but additions as it is stored. For objects of
- * CRDs: their lists are owned as a whole, and the defaults in them depend on the CRD. */
+/* The planned value, but each list whose stored form has only additions is taken from the stored
+ * value. For objects of CRDs: their lists are owned as a whole, and the defaults in them depend on
+ * the CRD. */
 struct json settle_lists(struct arena *a, struct json planned, struct json stored);

@@ -20,7 +20,7 @@ static void drop_last_segment(struct buf *b)
         b->len--;
 }
 
-/* RFC 3986 without `.`, `..` and empty segments, and with a slash at the end if there was one. */
+/* Removes `.`, `..` and empty segments (RFC 3986); keeps a slash at the end. */
 static const char *normal_path(struct arena *a, const char *path)
 {
     cleanup(buf_done) struct buf b = BUF_INIT(CANONICAL_BYTES_MAX);
@@ -58,7 +58,7 @@ static int compare_pairs(const void *left, const void *right)
     return by_name ? by_name : strcmp(l->value, r->value);
 }
 
-/* Decoded and encoded again, so that every spelling is the one that the service works out. */
+/* Decodes and encodes again, so that the result is the spelling that the service computes. */
 static const char *same_spelling(struct arena *a, struct str s)
 {
     const char *plain;
@@ -89,7 +89,7 @@ static void add_query(struct buf *to, struct arena *a, const char *query)
 
 struct field {
     const char *name, *value;
-    size_t at; /* fields of one name keep their order */
+    size_t at; /* fields with the same name keep their order */
 };
 
 static int compare_fields(const void *left, const void *right)
@@ -108,7 +108,7 @@ static const char *lower(struct arena *a, const char *name)
     return text;
 }
 
-/* Runs of blanks count as one. */
+/* Replaces runs of spaces with one space. */
 static const char *squeezed(struct arena *a, struct str value)
 {
     struct str v = str_trim(value);
@@ -137,7 +137,7 @@ static size_t gather_fields(struct arena *a, const struct sigv4_keys *keys,
     return count;
 }
 
-/* `name:value` lines, and the names for the header. Values of one name are joined. */
+/* `name:value` lines, and the list of names for the header. Values of the same name are joined. */
 static const char *add_headers(
     struct buf *to, struct arena *a, const struct field *list, size_t count)
 {

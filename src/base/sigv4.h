@@ -25,7 +25,8 @@ struct sigv4_header {
     struct str value;
 };
 
-/* What body_sha256 may be in place of a digest where the service allows it: it goes over TLS. */
+/* Allowed value of body_sha256 instead of a digest where the service accepts it, because the
+ * request uses TLS. */
 #define SIGV4_UNSIGNED_BODY "UNSIGNED-PAYLOAD"
 
 struct sigv4_request {
@@ -36,8 +37,8 @@ struct sigv4_request {
     const struct sigv4_header *headers; /* to be signed; one of them must be host */
     size_t header_count;
     const char *body_sha256; /* 64 lower-case digits (sha256_hex()) */
-    bool sends_body_sha256;  /* x-amz-content-sha256 is sent and signed: S3 wants it */
-    bool is_s3;              /* its paths are not normalised, nor encoded a second time */
+    bool sends_body_sha256;  /* x-amz-content-sha256 is sent and signed; S3 requires it */
+    bool is_s3;              /* its paths are neither normalized nor encoded a second time */
     int64_t now_ms;          /* wall clock */
 };
 

@@ -49,7 +49,7 @@ static inline void sip_block(struct sip *s, uint64_t block)
     s->v0 ^= block;
 }
 
-/* The last up to seven bytes as a number, low ones first. */
+/* The last bytes (at most seven) as a number, low bytes first. */
 static inline uint64_t tail(const uint8_t *at, size_t count)
 {
     uint32_t four = 0;
@@ -150,7 +150,7 @@ void table_remove(struct table *t, struct table_node *n)
 
 /* ---- walking ---- */
 
-/* The current entry becomes the remembered one, or the first of the next chain that has any. */
+/* Makes the remembered entry current, or the first entry of the next non-empty chain. */
 static void advance(struct table_cursor *c)
 {
     c->node = c->next;

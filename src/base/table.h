@@ -1,7 +1,7 @@
 #pragma once
 
 /* A hash table whose nodes are members of the caller's structs: it never allocates per entry and
- * never owns one.
+ * never owns an entry.
  *
  *   struct pod { struct table_node node; const char *name; };
  *   static bool pod_is(const struct table_node *n, const void *key)
@@ -17,8 +17,8 @@
  *
  * The number of chains doubles when there are more entries than chains. Adding, or removing another
  * entry than the current one, while iterating is an assertion failure. The hash is SipHash-1-3
- * under the table's seed, so a caller that chooses names cannot make them collide without knowing
- * it. */
+ * under the table's seed, so that a client that chooses names cannot make them collide without
+ * knowing the seed. */
 
 #include "base/base.h"
 
@@ -32,24 +32,24 @@ struct table {
     size_t chain_count; /* 0 or a power of two */
     size_t count;
     uint64_t seed[2];
-    unsigned changes; /* this and the next: to notice changes while iterating */
+    unsigned changes; /* this and the next member: to detect changes during iteration */
     const struct table_node *removed;
 };
 
-/* Seeds come from struct env, so that a simulation repeats. */
+/* Seeds come from struct env, so that a simulation is repeatable. */
 void table_init(struct table *t, uint64_t seed0, uint64_t seed1);
-/* Frees the chains. The entries are the caller's, who has freed them before or does not need to. */
+/* Frees the chains. The caller owns the entries, and frees them before if necessary. */
 void table_done(struct table *t);
 
 uint64_t table_hash(const struct table *t, const void *bytes, size_t count);
 struct table_node *table_find(const struct table *t, uint64_t hash,
     bool (*is)(const struct table_node *n, const void *key), const void *key);
-/* That there is no equal entry yet is the caller's to know. */
+/* The caller must know that there is no equal entry yet. */
 void table_add(struct table *t, struct table_node *n, uint64_t hash);
-/* It must be in there. */
+/* The entry must be in the table. */
 void table_remove(struct table *t, struct table_node *n);
 
-/* A walk over all entries, in no order that means anything. */
+/* A walk over all entries, in no particular order. */
 struct table_cursor {
     struct table_node *node; /* the current one; NULL: the end */
     struct table_node *next;
@@ -60,7 +60,7 @@ struct table_cursor {
 struct table_cursor table_first(struct table *t);
 void table_next(struct table_cursor *c);
 
-/* The chain that entries of this hash are in, among others: where several may be equal. */
+/* The chain with the entries of this hash, among others. For tables with several equal entries. */
 static inline struct table_node *table_chain(const struct table *t, uint64_t hash)
 {
     return t->chain_count ? t->chains[hash & (t->chain_count - 1)] : NULL;

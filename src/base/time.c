@@ -7,13 +7,13 @@
 #define DAY_S ((int64_t)86400)
 #define US_PER_S ((int64_t)1000000)
 
-/* A day of the proleptic Gregorian calendar, which RFC 3339 means. */
+/* A day of the proleptic Gregorian calendar, as used by RFC 3339. */
 struct date {
     int64_t year;
     int month, day; /* from 1 */
 };
 
-/* Years begin in March here, so that the leap day is the last of a year; 400 years have 146097
+/* Years begin in March here, so that the leap day is the last day of a year; 400 years have 146097
  * days. Day 0 is 1970-01-01, which is day 719468 since March 1 of year 0. */
 static int64_t days_of_date(struct date d)
 {
@@ -66,7 +66,7 @@ static void put_digits(char *at, int count, int64_t number)
         at[--count] = (char)('0' + number % 10);
 }
 
-/* By hand, because every line of the log has one. */
+/* Not printf, because every line of the log has a time. */
 static char *format_seconds(struct arena *a, int64_t s, const char *shape)
 {
     struct civil c = civil_of_seconds(s);
@@ -93,8 +93,8 @@ const char *time_format_micro(struct arena *a, int64_t wall_us)
     return text;
 }
 
-/* As Go reads RFC 3339, so that what a server takes is taken here: an hour of one digit, a comma
- * before the fraction and an offset of a whole day are fine. */
+/* Reads RFC 3339 as Go does, so that this code accepts what a server accepts: an hour of one digit,
+ * a comma before the fraction, and an offset of a whole day. */
 
 /* Exactly `digits` digits with a value of at most max. */
 static bool read_number(const char **at, int digits, int max, int *ret)
@@ -144,7 +144,7 @@ static bool read_offset(const char **at, int *ret_s)
     return true;
 }
 
-/* ".123", cut to microseconds; nothing is 0. */
+/* ".123", cut to microseconds; no fraction is 0. */
 static bool read_fraction(const char **at, int *ret_us)
 {
     *ret_us = 0;
@@ -164,7 +164,7 @@ bool time_parse_micro(const char *text, int64_t *ret_us)
     const char *at = text;
     struct date d = { 0 };
     int year, hour, minute, second, fraction_us, offset_s;
-    /* Every step stops at the end of the text, so none reads behind it. */
+    /* Every step stops at the end of the text, so none reads beyond it. */
     if (!at || !read_number(&at, 4, 9999, &year) || !read_char(&at, '-') ||
         !read_number(&at, 2, 12, &d.month) || !read_char(&at, '-') ||
         !read_number(&at, 2, 31, &d.day) || !read_char(&at, 'T') || !read_hour(&at, &hour) ||
@@ -195,7 +195,7 @@ static const struct {
     struct str name;
     int64_t ns;
 } units[] = {
-    /* The longer names first: "ms" is not a minute. */
+    /* Longer names first: "ms" is not a minute. */
     { { "ns", 2 }, 1 },
     { { "us", 2 }, 1000 },
     { { "\xc2\xb5s", 3 }, 1000 }, /* micro sign */
@@ -237,8 +237,7 @@ static bool next_digit(struct str *rest, int *ret)
     return true;
 }
 
-/* ".5" as a fraction and what it is to be divided by. Digits that 64 bits cannot hold do not count.
- */
+/* ".5" as a fraction and its divisor. Digits that do not fit into 64 bits are ignored. */
 static size_t read_decimals(struct str *rest, int64_t *ret_fraction, double *ret_scale)
 {
     size_t digits = 0;
@@ -254,8 +253,8 @@ static size_t read_decimals(struct str *rest, int64_t *ret_fraction, double *ret
     return digits;
 }
 
-/* One number with its unit: "1.5h". Sums up in 128 bits, where nothing overflows before the check.
- */
+/* Reads one number with its unit: "1.5h". Adds in 128 bits, so that nothing overflows before the
+ * check. */
 static bool read_term(struct str *rest, __int128 *sum_ns)
 {
     const __int128 too_much = (__int128)1 << 64;
@@ -271,7 +270,7 @@ static bool read_term(struct str *rest, __int128 *sum_ns)
     digits += read_decimals(rest, &fraction, &scale);
     if (digits == 0 || !read_unit(rest, &unit))
         return false;
-    /* In floating point as Go does it, so that 0.3333333333333333333h is 20m there and here. */
+    /* In floating point as in Go, so that 0.3333333333333333333h is 20m in both. */
     *sum_ns += whole * unit + (int64_t)((double)fraction * ((double)unit / scale));
     return *sum_ns <= too_much;
 }
@@ -296,7 +295,7 @@ bool time_duration_parse(const char *text, int64_t *ret_ns)
     return true;
 }
 
-/* In quotes, as Go writes them: with \x for whatever is not printable ASCII. */
+/* Quotes a text as Go does: with \x for everything that is not printable ASCII. */
 static const char *quoted(struct arena *a, struct str text)
 {
     char *out = arena_array(a, text.len * 4 + 3, 1), *at = out;
@@ -328,7 +327,7 @@ const char *time_duration_error(struct arena *a, const char *text)
     struct str term = rest;
     while (rest.len && read_term(&rest, &sum))
         term = rest;
-    /* The term that is none: a number, and what stands where its unit should be. */
+    /* The invalid term: a number, and the text in the place of its unit. */
     struct str number = { term.ptr, 0 };
     while (number.len < term.len && strchr("0123456789.", term.ptr[number.len]))
         number.len++;

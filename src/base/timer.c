@@ -63,7 +63,8 @@ int64_t timers_next_ms(const struct timers *t)
 
 void timers_run(struct timers *t, int64_t now_ms)
 {
-    /* A timer that is set again for now waits for the next round, or this would never end. */
+    /* A timer that is set again for the same time waits for the next round; otherwise this loop
+     * would not end. */
     uint64_t last = t->sequence;
     while (t->count && t->heap[0]->at_ms <= now_ms && t->heap[0]->sequence <= last) {
         struct timer *due = t->heap[0];

@@ -10,8 +10,8 @@
 
 #include "base/str.h"
 
-#define DEPTH_MAX 65536    /* of a tree that is removed: one descriptor, 16 bytes a level */
-#define GROUP_DEPTH_MAX 64 /* of a tree that is given away: one descriptor a level */
+#define DEPTH_MAX 65536    /* when removing a tree: one descriptor, 16 bytes per level */
+#define GROUP_DEPTH_MAX 64 /* when giving a tree to a group: one descriptor per level */
 #define LINKS_MAX 8
 
 static void close_fd(int *fd)
@@ -41,8 +41,8 @@ static bool change_mode(int fd, mode_t mode)
 
 /* ---- removing ---- */
 
-/* Where the walk is, and the directories above it. One descriptor is open at a time: the way back
- * is "..", which must lead to the directory that we came from. */
+/* The current position, and the directories above it. Only one descriptor is open at a time: the
+ * way back is "..", which must lead to the directory that we came from. */
 struct removal {
     int fd;
     struct place {
@@ -53,7 +53,7 @@ struct removal {
     struct place at;
 };
 
-/* A directory that we may not read is made readable: its owner may do that. */
+/* Makes an unreadable directory readable, which its owner may do. */
 static int open_directory(int parent, const char *name)
 {
     int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -118,8 +118,8 @@ static bool unlink_entry(int directory, const char *name)
     return unlinkat(directory, name, AT_REMOVEDIR) == 0 || errno == ENOENT;
 }
 
-/* Removes what the current directory holds up to the first directory that is not empty, and enters
- * that one. *ret_empty: there was none. */
+/* Empties the current directory up to its first directory that is not empty, and enters that one.
+ * *ret_empty: there was none. */
 static bool empty_current(struct removal *r, bool *ret_empty, struct error *err)
 {
     *ret_empty = false;
@@ -174,7 +174,7 @@ bool tree_remove(const char *path, struct error *err)
 
 /* ---- opening ---- */
 
-/* Takes the first part of a path: what is left is *rest. "" at its end. */
+/* Takes the first part of a path; *rest is what remains. "" at the end of the path. */
 static const char *next_part(char **rest)
 {
     char *part = *rest + strspn(*rest, "/");
@@ -184,7 +184,7 @@ static const char *next_part(char **rest)
     return part;
 }
 
-/* Like the directory that the walk began at. */
+/* Creates a directory with the mode and owner of `root`. */
 static int make_part(int at, const char *name, int root, struct error *err)
 {
     struct stat st;
@@ -202,7 +202,7 @@ static int make_part(int at, const char *name, int root, struct error *err)
     return made;
 }
 
-/* Puts the target of a link in front of what is left of the path. */
+/* Puts the target of a link before the rest of the path. */
 static bool follow(int link, char rest[static PATH_MAX], char **at, const char *name, int *links,
     struct error *err)
 {
@@ -236,8 +236,8 @@ static int open_part(int at, const char *name, int root, bool make, struct error
     return next;
 }
 
-/* openat2() can do the same since Linux 5.6, but makes nothing and is refused by older sandboxes:
- * this walk would be needed all the same. */
+/* openat2() can do the same since Linux 5.6, but does not create directories and is refused by
+ * older sandboxes: this walk would be needed anyway. */
 int tree_open_below(int root, const char *below, bool make, struct error *err)
 {
     char rest[PATH_MAX], *left = rest;
@@ -284,7 +284,7 @@ bool tree_remove_below(const char *root, const char *below, struct error *err)
 
 /* ---- groups ---- */
 
-/* Whether it was right before. Links have no mode. */
+/* Gives one entry to the group, unless it belongs to it already. Links have no mode. */
 static bool give_one(int fd, const struct stat *st, uint32_t group, bool *ret_ok)
 {
     bool directory = S_ISDIR(st->st_mode), link = S_ISLNK(st->st_mode);
@@ -331,7 +331,7 @@ bool tree_give_group(const char *path, uint32_t group, struct error *err)
     mode_t wanted = S_ISGID | 0770;
     if (st.st_gid == group && (st.st_mode & wanted) == wanted)
         return true;
-    /* The root last: it is the mark that all is done. */
+    /* The root last: its group marks that everything is done. */
     if (!give_all(fd, group, 0, err))
         return fail_in(err, "%s", path);
     give_one(fd, &st, group, &ok);

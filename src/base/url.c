@@ -5,7 +5,7 @@
 
 #include "base/base64.h"
 
-/* Which characters may stand where, RFC 3986 appendix A. */
+/* The characters that are allowed in each part, RFC 3986 appendix A. */
 enum {
     UNRESERVED = 1, /* ALPHA DIGIT - . _ ~ */
     SUB_DELIM = 2,  /* ! $ & ' ( ) * + , ; = */
@@ -217,7 +217,7 @@ static bool parse_authority(struct arena *a, struct str authority, struct url *u
     return true;
 }
 
-/* The five parts of RFC 3986 appendix B; ptr NULL: not there. */
+/* The five parts of RFC 3986 appendix B; ptr NULL: missing. */
 struct split {
     struct str scheme, authority, path, query, fragment;
 };

@@ -1,5 +1,5 @@
-/* What kind of address a host is: so that a server asked to fetch something does not fetch it from
- * itself, its neighbours, or its cloud's metadata service. */
+/* The type of a host's address, so that a server that fetches a URL for a client does not fetch it
+ * from itself, its neighbours, or its cloud's metadata service. */
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -12,7 +12,7 @@ struct range {
     enum url_address kind;
 };
 
-/* IANA's special-purpose registries (RFC 6890 and after), the narrower in front of the wider. */
+/* IANA's special-purpose registries (RFC 6890 and later), narrower ranges before wider ones. */
 static const struct range ipv4_ranges[] = {
     { { 0 }, 8, URL_ADDRESS_UNSPECIFIED },
     { { 10 }, 8, URL_ADDRESS_PRIVATE },
@@ -46,7 +46,7 @@ static const struct range ipv6_ranges[] = {
     { { 0xfe, 0xc0 }, 10, URL_ADDRESS_PRIVATE }, /* site-local, deprecated */
     { { 0xff }, 8, URL_ADDRESS_MULTICAST },
 };
-/* Prefixes behind which an IPv4 address stands. */
+/* Prefixes that are followed by an IPv4 address. */
 static const struct {
     uint8_t prefix[16];
     int bits;
@@ -102,8 +102,8 @@ bool url_host_is_odd_ipv4(const char *host)
 {
     uint8_t address[4];
     struct in_addr parsed;
-    /* The C library's old reader takes octal, hexadecimal and fewer than four parts. A final dot
-     * makes a name of what a resolver then reads as a number. */
+    /* The C library's old parser accepts octal, hexadecimal and fewer than four parts. A final dot
+     * makes a text a name that a resolver still reads as a number. */
     char text[64];
     size_t length = host ? strlen(host) : 0;
     if (length == 0 || length >= sizeof(text))

@@ -1,5 +1,5 @@
-/* YAML text, read. The only file that knows libfyaml, and of it only the stream of events: trees,
- * numbers, merge keys and limits are ours. */
+/* Parses YAML text. The only file that uses libfyaml, and it uses only its stream of events: trees,
+ * numbers, merge keys and limits are implemented here. */
 
 #include "base/yaml.h"
 
@@ -9,12 +9,12 @@
 #include "base/utf8.h"
 #include "base/yaml_scalar.h"
 
-/* No manifest has as many; they are searched one by one. */
+/* No manifest has this many; they are searched one by one. */
 #define ANCHORS_MAX 1000
 /* 3000 blank lines in a row, or 50000 times ten. */
 #define BLANK_LINES_COST_MAX ((size_t)4500000)
 
-/* A value with what it costs where an alias repeats it. */
+/* A value and its cost each time an alias repeats it. */
 struct node {
     struct json value;
     size_t nodes;
@@ -35,10 +35,10 @@ struct reader {
     struct fy_parser *parser;
     struct fy_event *event; /* the current one */
     bool old;               /* YAML 1.1 */
-    int column;             /* where the list or map in hand begins, from 0 */
+    int column;             /* where the current list or map begins, from 0 */
     size_t nodes;
     uint32_t keys;      /* so far */
-    struct twice *last; /* of the old form: keys that are there twice */
+    struct twice *last; /* duplicate keys, for YAML 1.1 */
     size_t twice_count;
     size_t anchor_count;
     struct anchor anchors[ANCHORS_MAX];
@@ -114,7 +114,7 @@ static bool check_text(struct reader *r, struct str s)
     return true;
 }
 
-/* The line in front of a place. */
+/* The line before a position. */
 static struct str line_before(struct reader *r, size_t at)
 {
     size_t from = at;
@@ -123,8 +123,8 @@ static struct str line_before(struct reader *r, size_t at)
     return (struct str){ r->text.ptr + from, at - from };
 }
 
-/* The text of a scalar, checked. All but plain ones are read from where they stand, because
- * libfyaml 0.7 leaks memory with many doubled single quotes, loses characters behind some continued
+/* The text of a scalar, checked. All but plain scalars are read from the source text, because
+ * libfyaml 0.7 leaks memory with many doubled single quotes, loses characters after some continued
  * lines in double quotes, and miscounts some folded and empty blocks. */
 static bool scalar_text(struct reader *r, struct fy_token *token, struct str *ret)
 {
@@ -209,8 +209,8 @@ struct entry {
     const char *key;
     struct json value;
     struct place at;
-    uint32_t rank;  /* 0: written here; else merged in, the smaller wins */
-    uint32_t order; /* of the end of its value in the text */
+    uint32_t rank;  /* 0: written here; otherwise merged in, and the smaller rank wins */
+    uint32_t order; /* position at which its value ends in the text */
     bool text;      /* the key is text, not a number or a boolean */
 };
 
@@ -284,7 +284,7 @@ static bool end_map(struct reader *r, struct entries *e, struct json *ret)
     return true;
 }
 
-/* The value of <<: a map, or a list of maps of which the earlier ones win. */
+/* The value of <<: a map, or a list of maps, in which earlier maps win. */
 static bool merge(struct reader *r, struct entries *e, struct json value, struct place at)
 {
     if (json_is(value, JSON_LIST)) {
@@ -299,7 +299,7 @@ static bool merge(struct reader *r, struct entries *e, struct json value, struct
     if (!json_is(value, JSON_MAP))
         return fail_at(r, at, "<< takes a map or a list of maps");
     uint32_t rank = ++e->merges;
-    /* Merged members are values of this map too. */
+    /* Merged members count as values of this map, too. */
     if ((r->nodes += value.count) > YAML_NODES_MAX)
         return fail_at(r, at, "more than %d values with all aliases", YAML_NODES_MAX);
     json_each_member (m, value)
@@ -348,7 +348,7 @@ static bool read_key(struct reader *r, const char **ret, bool *ret_merge, bool *
     bool plain = !r->event->scalar.tag && fy_token_scalar_style(token) == FYSS_PLAIN;
     struct json v;
     *ret_merge = plain && str_eq(s, STR("<<"));
-    /* `y: 1` is the key "true" there. */
+    /* in YAML 1.1, `y: 1` is the key "true" */
     bool old = plain && r->old && yaml_scalar_old(s, &v);
     *ret = old ? json_to_text(r->arena, v) : str_dup(r->arena, s);
     *ret_text = !old && (!plain || yaml_scalar_plain(r->arena, s, &v) || json_is(v, JSON_STR));
@@ -425,7 +425,7 @@ static struct fy_token *event_anchor(const struct fy_event *e)
                                            : e->sequence_start.anchor;
 }
 
-/* The node that the current event begins; its last event is current afterwards. */
+/* Reads the node that begins with the current event; its last event is current afterwards. */
 static bool read_node(struct reader *r, int depth, struct node *ret)
 {
     *ret = (struct node){ .nodes = 1 };
@@ -476,8 +476,8 @@ static bool read_stream(struct reader *r, struct json_builder *documents)
     }
 }
 
-/* libfyaml stops silently at bytes that YAML does not allow, and takes time with the square of the
- * number of blank lines in a row. */
+/* libfyaml stops silently at bytes that YAML does not allow, and takes quadratic time for blank
+ * lines in a row. */
 static bool check_bytes(struct reader *r)
 {
     struct place at = { 1, 1 };
@@ -537,7 +537,7 @@ static int compare_twice(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* In the order of the text: a map ends after what is in it. */
+/* Sorted by position in the text: a map ends after its members. */
 static struct json list_twice(struct reader *r)
 {
     struct json_builder list;

@@ -31,7 +31,7 @@ static void note_line(struct walk *w)
         w->line = mark->line + 1;
 }
 
-/* What is left of the path behind this key; NULL: the path leads elsewhere. */
+/* The rest of the path after this key; NULL: the path leads elsewhere. */
 static const char *behind(const char *path, struct str key)
 {
     bool bracket = *path == '[';

@@ -1,4 +1,4 @@
-/* YAML text, written. */
+/* Prints YAML text. */
 
 #include "base/buf.h"
 #include "base/utf8.h"
@@ -7,7 +7,7 @@
 /* YAML ends an implicit key after 1024 characters. */
 #define IMPLICIT_KEY_BYTES_MAX 1000
 
-/* Words that YAML 1.1 or 1.2 reads as something else than text, in any mixture of cases. */
+/* Words that YAML 1.1 or 1.2 does not read as text, in any mixture of cases. */
 static bool is_special_word(struct str s)
 {
     static const char *const words[] = { "~",
@@ -32,7 +32,7 @@ static bool is_special_word(struct str s)
     return false;
 }
 
-/* Numbers in any notation of 1.1 and 1.2, dates and times; errs on the safe side. */
+/* Numbers in any notation of 1.1 and 1.2, dates and times; may return true too often. */
 static bool may_be_number(struct str s)
 {
     bool digits = false;
@@ -70,8 +70,8 @@ static bool may_be_plain(struct str s)
     return !is_special_word(s) && !may_be_number(s);
 }
 
-/* A literal block gives the text back as it is, except where its own rules bite: leading blanks set
- * the indentation, lines of blanks are ambiguous at the end. */
+/* A literal block preserves the text, with exceptions: leading spaces set the indentation, and
+ * lines of spaces at the end are ambiguous. */
 static bool may_be_block(struct str s)
 {
     if (!memchr(s.ptr, '\n', s.len))
@@ -118,7 +118,7 @@ static void add_double_quoted(struct buf *b, struct str s)
         size_t length = utf8_first(s, &c);
         const char *found = length == 1 && c ? strchr(shorts, (int)c) : NULL;
         if (length == 0) {
-            /* Not UTF-8, which no text of ours is. */
+            /* Invalid UTF-8, which none of our texts contains. */
             buf_add_text(b, "\ufffd");
             length = 1;
         } else if (found) {
@@ -158,7 +158,7 @@ static void add_line(struct buf *b, struct str s)
 
 static void print_items(struct buf *b, struct json v, int indent);
 
-/* What follows "key:" or "-", up to the end of its last line. */
+/* Prints what follows "key:" or "-", up to the end of its last line. */
 static void print_value(struct buf *b, struct json v, int indent, bool in_list)
 {
     struct str s = { v.string, v.count };
@@ -198,7 +198,7 @@ static void print_member(struct buf *b, const struct json_member *m, int indent)
     print_value(b, m->value, indent, false);
 }
 
-/* A container with something in it, the first line of which is already indented. */
+/* Prints a container that is not empty; its first line is indented already. */
 static void print_items(struct buf *b, struct json v, int indent)
 {
     for (uint32_t i = 0; i < v.count; i++) {

@@ -57,7 +57,7 @@ static bool is_real(struct str s)
     return at == s.len;
 }
 
-/* 0o17 and 0x1F; what does not fit 63 bits is text. */
+/* 0o17 and 0x1F; a number that does not fit into 63 bits is text. */
 static bool read_based_int(struct str s, int64_t *ret)
 {
     int base = str_starts(s, STR("0o")) ? 8 : str_starts(s, STR("0x")) ? 16 : 0;
@@ -157,7 +157,7 @@ const char *yaml_scalar_tagged(struct arena *a, struct str tag, struct str s, st
 
 /* ---- quotes: sections 7.3.1 and 7.3.2 ---- */
 
-/* Blanks and line breaks at the beginning of *s are cut off; returns how many breaks. */
+/* Removes spaces and line breaks from the start of *s; returns the number of breaks. */
 static size_t cut_breaks(struct str *s)
 {
     size_t breaks = 0, at = 0;
@@ -174,8 +174,8 @@ static char *put_times(char *out, char c, size_t times)
     return out + times;
 }
 
-/* Blanks are themselves, but around a line break they are gone, and the break is a blank; several
- * breaks are one less. */
+/* Copies spaces, except around a line break: there they are dropped, and the break becomes a space.
+ * Several breaks become one fewer. */
 static char *put_blanks(char *out, struct str *s)
 {
     const char *from = s->ptr;
@@ -205,7 +205,7 @@ struct str yaml_scalar_single_quoted(struct arena *a, struct str s)
 
 static const struct {
     char letter;
-    uint8_t digits; /* how many hexadecimal ones follow */
+    uint8_t digits; /* number of hexadecimal digits that follow */
     uint32_t character;
 } escapes[] = { { '0', 0, 0 },
     { 'a', 0, '\a' },
@@ -229,7 +229,7 @@ static const struct {
     { 'u', 4, 0 },
     { 'U', 8, 0 } };
 
-/* What is behind a backslash. */
+/* Reads what follows a backslash. */
 static bool cut_escape(struct str *s, uint32_t *ret)
 {
     for (size_t i = 0; s->len && i < lengthof(escapes); i++) {
@@ -247,7 +247,7 @@ static bool cut_escape(struct str *s, uint32_t *ret)
     return false;
 }
 
-/* The same where JSON writes one character as two. */
+/* The same if two escapes form one character, as in JSON. */
 static bool cut_character(struct str *s, bool pairs, uint32_t *ret)
 {
     uint32_t low;
@@ -277,7 +277,7 @@ const char *yaml_scalar_double_quoted(struct arena *a, struct str s, bool pairs,
         if (!escaped) {
             *out++ = first;
         } else if (s.len && (s.ptr[0] == '\n' || s.ptr[0] == '\r')) {
-            /* This break is not there at all; further ones are themselves. */
+            /* This break is removed; further ones are kept. */
             out = put_times(out, '\n', cut_breaks(&s) - 1);
         } else {
             uint32_t character;
@@ -338,7 +338,7 @@ struct str yaml_scalar_block(
         struct str line = cut_line(&lines);
         bool ended = lines.ptr > line.ptr + line.len;
         if (line.len > indent && indent_of(line) >= indent) {
-            /* Between two lines of text one break is a blank and more are one less. */
+            /* Between two lines of text, one break is a space, and several become one fewer. */
             bool folds = block->folded && text_before && is_text_line(line, indent);
             out = folds && breaks == 1 ? put_times(out, ' ', 1)
                                        : put_times(out, '\n', breaks - (folds && breaks));

@@ -24,7 +24,7 @@ void cache_init(struct cache *c, const char *manager, const char *const *predece
 
 static uint64_t hash_of(const struct cache *c, const char *one, const char *two)
 {
-    /* The two halves are hashed apart, so that no separator can be forged. */
+    /* The two halves are hashed separately, so that no separator can be forged. */
     uint64_t h = table_hash(&c->owners, one, strlen(one));
     return h * 31 + table_hash(&c->owners, two, strlen(two));
 }
@@ -68,7 +68,7 @@ static void free_entry(struct cache_entry *e)
     free(e);
 }
 
-/* ---- what an answer told to be gone ---- */
+/* ---- objects that are gone according to a response ---- */
 
 void cache_bury(const struct cache_entry *entry)
 {
@@ -166,7 +166,7 @@ static bool covers(const char *path, const char *below)
     return strncmp(path, below, length) == 0 && (below[length] == '.' || below[length] == '\0');
 }
 
-/* Keeps a path; one that is in another is kept with it. */
+/* Keeps a path. A path inside another kept path is kept with it. */
 static void add_keep(struct cache_resource *r, const char *path)
 {
     size_t kept = 0;
@@ -219,7 +219,7 @@ struct cache_entry *cache_known(
     return e && *ret_version && e->version >= *ret_version ? e : NULL;
 }
 
-/* Who controls it: by uid, or by PLAN_OWNER_ANNOTATION where an owner reference cannot. */
+/* The controller: by uid, or by PLAN_OWNER_ANNOTATION where an owner reference is not possible. */
 static const char *controller_of(const struct cache_resource *r, struct json object)
 {
     if (r->resource->cluster_scoped)
@@ -231,7 +231,7 @@ static const char *controller_of(const struct cache_resource *r, struct json obj
     return NULL;
 }
 
-/* Which of the object's fields are ours, or were our predecessor's. */
+/* The fields of the object that we own, or that our predecessor owned. */
 static struct json owned_fields(
     struct arena *a, const struct cache_resource *r, struct json object, struct cache_entry *e)
 {
@@ -248,7 +248,7 @@ static struct json owned_fields(
         e->upstream, adopt_fields(a, r->schema, object, c->predecessors, r->subresource));
 }
 
-/* Kept of every object, besides what the entry itself has. */
+/* Kept for every object, in addition to the members of the entry. */
 static const char *const always[] = { "metadata.deletionTimestamp", "metadata.ownerReferences" };
 
 static const char *kept_path(const struct cache_resource *r, size_t i)
@@ -256,8 +256,8 @@ static const char *kept_path(const struct cache_resource *r, size_t i)
     return i < lengthof(always) ? always[i] : r->keep[i - lengthof(always)];
 }
 
-/* The object reduced to what is kept. What is in `owned` all the same is not kept twice: a
- * ConfigMap's data, a status, the reference to an owner. */
+/* The object reduced to the fields that are kept. Fields that are in `owned` are not stored twice:
+ * the data of a ConfigMap, a status, an owner reference. */
 static struct json reduce(struct arena *a, const struct cache_resource *r, struct json object,
     struct json owned, bool *ret_shared)
 {
@@ -348,8 +348,8 @@ static enum cache_change put(struct cache_resource *r, struct json object, const
         old->round = r->round;
         return CACHE_SAME;
     }
-    /* The watch is past it: what it said since then, a deletion perhaps, is newer. If an older one
-     * is still there, then an event was lost. */
+    /* The watch has passed this version: what it reported since then, perhaps a deletion, is newer.
+     * If an older object is still cached, an event was lost. */
     if (origin == CACHE_FROM_ANSWER && version <= r->version && !old)
         return CACHE_SAME;
     struct cache_grave *grave = *find_grave(r, json_get_text(object, "metadata.uid"));

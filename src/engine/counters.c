@@ -1,5 +1,5 @@
-/* The engine's metrics. controller-runtime's names where it has one; one counter a promise besides.
- */
+/* The engine's metrics. They use controller-runtime's names where it has one. In addition, each
+ * promise has one counter. */
 
 #include "engine/internal.h"
 
@@ -85,7 +85,7 @@ static const char *const results[] = {
     [OUTCOME_RETRY] = "error",
 };
 
-/* As controller-runtime names one: by its kind in small letters. */
+/* controller-runtime's name of a controller: its kind in lower case. */
 static const char *controller_of(struct arena *a, const struct engine_kind *k)
 {
     char *text = arena_printf(a, "controller=\"%s\"", k->kind->resource->kind);
@@ -120,7 +120,8 @@ static void set_versions(struct engine *e)
         }
 }
 
-/* Keys of each kind, with the labels of controller-runtime's queues: one queue has them all. */
+/* The keys of each kind, with the labels of controller-runtime's queues. Here one queue holds all
+ * kinds. */
 static void set_queues(struct engine *e)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -148,14 +149,14 @@ static void print_controller(
     }
     double all = 0, errors = metric_value(&e->m->errors, controller);
     for (size_t i = 0; i < lengthof(results); i++)
-        if (i != OUTCOME_WAIT) /* it is counted where OUTCOME_RECHECK is */
+        if (i != OUTCOME_WAIT) /* counted with OUTCOME_RECHECK */
             all += metric_value(
                 &e->m->reconciles, arena_printf(&a, "%s,result=\"%s\"", controller, results[i]));
     buf_printf(to, "%s{%s,result=\"success\"} %.15g\n", name, controller, all - errors);
     buf_printf(to, "%s{%s,result=\"error\"} %.15g\n", name, controller, errors);
 }
 
-/* Runs once more under the name of the family, for the dashboards of whom we took over from. */
+/* Prints the metrics once more under the family's name, for dashboards of the upstream operator. */
 static void print_by_family(struct engine *e, struct buf *to)
 {
     static const char *const parts[][3] = {
@@ -176,7 +177,7 @@ static void print_by_family(struct engine *e, struct buf *to)
         }
 }
 
-/* ---- what a kind may ask while it measures: other objects, by name ---- */
+/* ---- what a kind may query while it measures: other objects, by name ---- */
 
 struct asking {
     struct engine *engine;
@@ -187,7 +188,7 @@ static struct json find(void *ctx, const struct resource *r, const char *ns, con
 {
     const struct asking *asking = ctx;
     const struct cache_resource *in = cache_resource_of(&asking->engine->cache, r);
-    assert(in); /* a kind asks only for what its watch list names */
+    assert(in); /* a kind queries only the resources in its watch list */
     const struct cache_entry *found = cache_find(in, r->cluster_scoped ? "" : ns, name);
     return json_if(found, cache_read(asking->arena, found));
 }

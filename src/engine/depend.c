@@ -6,7 +6,7 @@
 #include "base/str.h"
 
 struct depend_target {
-    struct table_node node; /* its hash is all there is to it */
+    struct table_node node; /* its hash is its only content */
     struct depend_link *first;
 };
 
@@ -32,9 +32,9 @@ static uint64_t mix(const struct depends *d, uint64_t hash, const char *text)
     return (hash ^ table_hash(&d->targets, text, strlen(text))) * 0x9e3779b97f4a7c15u;
 }
 
-/* The constant, not its names: each constant is watched by itself, and an event of the one says
- * nothing about what the cache has of another. The distance is the same in every run of a program.
- */
+/* Hashes the constant's address as well as its names: each constant is watched separately, and an
+ * event for one says nothing about what the cache holds for another. The distance is the same in
+ * every run of a program. */
 static uint64_t hash_resource(const struct depends *d, const struct resource *r)
 {
     uint64_t distance = (uint64_t)((uintptr_t)r - (uintptr_t)&RESOURCE_POD);
@@ -47,21 +47,21 @@ uint64_t depend_on_name(
     return mix(d, mix(d, hash_resource(d, r), ns ? ns : ""), name);
 }
 
-/* Everything in a namespace, or everywhere. A blank cannot be part of a name, so lists and names
- * never meet. */
+/* All objects in a namespace, or in all namespaces. A name cannot contain a space, so lists and
+ * names never collide. */
 static uint64_t hash_list(const struct depends *d, const struct resource *r, const char *ns)
 {
     return mix(d, mix(d, hash_resource(d, r), ns ? ns : " "), " ");
 }
 
-/* What of that has a label. */
+/* The objects of that list with a label. */
 static uint64_t hash_label(
     const struct depends *d, uint64_t list, const char *key, const char *value)
 {
     return mix(d, mix(d, list, key), value);
 }
 
-/* `key=value`, and nothing else in it. */
+/* Splits `key=value`; false for any other selector. */
 static bool split_equality(struct arena *a, const char *selector, char **ret_key, char **ret_value)
 {
     struct str rest = str_of(selector);

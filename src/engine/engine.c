@@ -7,10 +7,10 @@
 #include "merge/schema.h"
 
 #define ENGINE_RUNS_DEFAULT 16
-/* Ready keys that get no turn for this long mean that the engine is stuck. */
+/* If ready keys get no turn for this long, the engine is stuck. */
 #define ENGINE_STUCK_MS ((int64_t)60 * 1000)
-/* Keys that get their turn before the loop looks at its sockets again: after a restart thousands
- * are ready at once, and health, lease and watches must not wait for all of them. */
+/* Keys that run before the loop returns to its sockets. After a restart thousands of keys are ready
+ * at once, and health checks, lease and watches must not wait for all of them. */
 #define ENGINE_TURN_KEYS 32
 
 /* ---- keys ---- */
@@ -136,7 +136,7 @@ static bool is_missing(const struct engine_watch *w, struct error *err)
 bool engine_kind_ready(const struct engine *e, const struct engine_kind *kind, struct error *err)
 {
     if (is_missing(watch_of(e, kind->resource), err))
-        return false; /* what else it reads is not asked for before */
+        return false; /* the other resources that it reads are watched later */
     for (size_t i = 0; i < e->watch_count; i++) {
         const struct engine_watch *w = &e->watches[i];
         bool needed = w->resource == kind->resource, optional = false;
@@ -160,7 +160,7 @@ bool engine_kind_ready(const struct engine *e, const struct engine_kind *kind, s
     return true;
 }
 
-/* Some kind that the server has reads this resource. */
+/* Whether a kind whose CRD is installed reads this resource. */
 static bool is_of_use(const struct engine *e, const struct cache_resource *r)
 {
     for (size_t i = 0; i < e->kind_count; i++) {
@@ -186,7 +186,7 @@ void engine_start_watches(struct engine *e)
     }
 }
 
-/* An object that is going must not wait for what it can do without. */
+/* A terminating object must not wait for resources that it can do without. */
 static bool may_run(const struct engine *e, const struct key *k)
 {
     struct error err;
@@ -244,7 +244,7 @@ static void on_ready(void *ctx)
     engine_pump(ctx);
 }
 
-/* Those whose kind can run now: waking the others would only use up their allowance. */
+/* Only keys of kinds that can run now: waking others would only use up their allowance. */
 void engine_wake_parked(struct engine *e)
 {
     struct error err;
@@ -328,7 +328,7 @@ static void add_watches(struct engine *e)
         if (!r->own_kind)
             engine_need_schema(e, r);
         if (of->cluster_scoped && e->options.ns) {
-            r->missing = true; /* not within our bounds */
+            r->missing = true; /* outside of --namespace */
             continue;
         }
         const struct engine_kind *kind = engine_kind_of(e, r);
@@ -415,8 +415,8 @@ void engine_start(struct engine *e)
     engine_start_watches(e);
 }
 
-/* The copies of a standby may be older than what the leader before us wrote last. It stopped before
- * we could lead, so a list that begins now has all of it. */
+/* A standby's caches may be older than the last write of the previous leader. That leader stopped
+ * before we could lead, so a list that starts now contains all of its writes. */
 static void load_anew(struct engine *e)
 {
     for (size_t i = 0; i < e->watch_count; i++) {
@@ -456,7 +456,7 @@ bool engine_ready(const struct engine *e, struct error *err)
             continue;
         if (!missing || why.code != ERR_NOT_FOUND)
             *err = why;
-        /* A CRD that is not installed is waited for; the other kinds work. */
+        /* The engine waits for a CRD that is not installed; the other kinds work. */
         if (why.code != ERR_NOT_FOUND)
             return false;
         missing++;

@@ -5,7 +5,7 @@
  *     watch events                      answers to our writes
  *          │                                     │
  *          ▼        changed                      ▼
- *        cache ───────────────> depend ───> queue (one item a key)
+ *        cache ───────────────> depend ───> queue (one item per key)
  *          │                                     │ take
  *          └────────> view ──> kind ──> plan <───┘
  *                                        │
@@ -13,8 +13,8 @@
  *                                        │ yes
  *                          children in parallel, then status, then events
  *
- * Single-threaded. Clock, chance, transport, effects and leadership come in as options, so the same
- * code runs in production and in the simulator. It logs, and counts for /metrics. */
+ * Single-threaded. Clock, randomness, transport, effects and leadership come in as options, so the
+ * same code runs in production and in the simulator. It writes logs and updates /metrics. */
 
 #include "base/error.h"
 #include "base/json.h"
@@ -37,7 +37,7 @@ struct engine_family {
     const char *name;
     const struct kind *const *kinds; /* NULL-terminated */
     const void *settings;
-    const char *const *predecessors; /* field managers we take over from, NULL-terminated */
+    const char *const *predecessors; /* field managers that we take over from, NULL-terminated */
 };
 
 struct engine_options {
@@ -47,61 +47,61 @@ struct engine_options {
     const struct effect_runner *effects;
     struct event_recorder *events;
     struct schemas *schemas;
-    /* Adds the CRDs of the kinds; called once, when the first of their objects comes. NULL: they
-     * are there already. */
+    /* Adds the CRDs of the kinds. Called once, when the first object of one of them arrives. NULL:
+     * the CRDs are installed already. */
     void (*add_crds)(void *ctx, struct schemas *to);
     const struct engine_family *families;
     size_t family_count;
-    /* API groups of these and of other families, NULL-terminated; NULL: nothing is said of CRDs
-     * there that no kind serves. */
+    /* API groups of this and other families, NULL-terminated. CRDs in these groups that no kind
+     * serves are reported. NULL: nothing is reported. */
     const char *const *groups;
-    /* The CRDs are those of this program: the server is asked for its own description only when it
-     * leaves something out. */
+    /* The CRDs come from this program. The server's OpenAPI document is read only when the server
+     * drops a field. */
     bool own_crds;
-    const char *ns;      /* only this one; NULL: all */
+    const char *ns;      /* the only namespace; NULL: all */
     const char *manager; /* field manager, "leeboard" */
     struct json self;    /* our pod, for events about ourselves; absent: none */
-    size_t runs_max;     /* keys in work at the same time; 0: 16 */
-    /* Asked immediately before each write; NULL: always. */
+    size_t runs_max;     /* maximum number of keys that run at the same time; 0: 16 */
+    /* Called immediately before each write. NULL: writing is always allowed. */
     bool (*may_write)(void *ctx);
-    /* Told of each pass over an object as it begins, with what is planned; NULL: nothing wants to
-     * know. */
+    /* Called at the start of each pass over an object, with its plan. May be NULL. */
     void (*passes)(void *ctx, const struct kind *kind, const struct view *in, const struct plan *p);
     void *ctx;
 };
 
 struct engine *engine_new(const struct engine_options *options);
-/* What is in flight is cancelled. */
+/* Cancels everything in flight. */
 void engine_free(struct engine *e);
-/* Starts the watches without leading: for a standby that is to take over quickly. */
+/* Starts the watches without leading, so that a standby can take over quickly. */
 void engine_start(struct engine *e);
-/* From now on keys run. What a standby has loaded is loaded once more, keys wait for it. */
+/* From now on keys run. A standby reloads its caches first, and keys wait for that. */
 void engine_lead(struct engine *e);
-/* Takes no more keys; drained() comes, later, when nothing is in flight any more. */
+/* Starts no more keys. Calls drained() later, when nothing is in flight any more. */
 void engine_drain(struct engine *e, void (*drained)(void *ctx), void *ctx);
 
-/* Readiness: every kind's caches are filled. Otherwise err says what is missing and why. */
+/* Readiness: the caches of every kind are filled. Otherwise err says what is missing and why. */
 bool engine_ready(const struct engine *e, struct error *err);
-/* A line for each kind, and for each CRD of options.groups whose objects nothing here serves. */
+/* Prints a line for each kind, and for each CRD of options.groups whose objects no kind serves. */
 void engine_ready_print(const struct engine *e, struct buf *to);
-/* Health: keys that are ready do get their turn. */
+/* Health: keys that are ready get their turn. */
 bool engine_healthy(const struct engine *e, struct error *err);
 void engine_metrics_print(struct engine *e, struct buf *to);
 
-/* What a kind would see of an object that is not stored yet: for admission. Others come from the
- * cache, and there are no children, facts or troubles. False: the kind is not among ours, or what
- * it reads is not loaded. Valid as long as the arena, and until the loop goes on. */
+/* What a kind would see for an object that is not stored yet; used for admission. Other objects
+ * come from the cache; there are no children, facts or troubles. Returns false if the kind is not
+ * one of ours, or if an object that it reads is not loaded. Valid as long as the arena, and only
+ * until the loop continues. */
 bool engine_look(struct engine *e, struct arena *a, const struct kind *kind, struct json object,
     struct view *ret, struct error *err) must_check;
 
 /* For tests and the simulator. */
 struct engine_counts {
     uint64_t reconciles, writes, skipped, echoes, refused, conflicts, ambiguous;
-    uint64_t without_effect; /* writes that left the object as it was: must stay 0 */
-    uint64_t self_check;     /* stored field sets that were not the computed ones: must stay 0 */
-    uint64_t stale;          /* writes that leadership or a precondition held back */
+    uint64_t without_effect; /* writes that did not change the object: must stay 0 */
+    uint64_t self_check;     /* stored field sets that differ from the computed ones: must stay 0 */
+    uint64_t stale;          /* writes stopped by lost leadership or a failed precondition */
     uint64_t contested, throttled, unreadable;
-    uint64_t wakes;         /* times that a key was told of new input */
-    uint64_t created_twice; /* creates that met an object: must stay 0 */
+    uint64_t wakes;         /* times that a key was woken by new input */
+    uint64_t created_twice; /* creates of an object that already existed: must stay 0 */
 };
 struct engine_counts engine_counts(const struct engine *e);

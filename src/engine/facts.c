@@ -8,11 +8,11 @@
 struct fact {
     struct table_node node;
     struct facts *facts;
-    char *identity; /* effect, blank, arguments */
+    char *identity; /* effect, space, arguments */
     char *effect;
     struct arena args_arena;
     struct json args;
-    struct arena arena; /* of what is below */
+    struct arena arena; /* of the members below */
     struct json result; /* or */
     struct json error;  /* { code, message } */
     struct arena progress_arena;
@@ -89,7 +89,7 @@ static void drop(struct fact *fact)
 
 static void tell_owners(struct fact *fact)
 {
-    /* Being told may end an owner's interest, so the list is walked from its end. */
+    /* changed() may end an owner's interest, so the list is walked from its end. */
     for (size_t i = fact->owner_count; i-- > 0;)
         fact->facts->changed(fact->facts->ctx, fact->owners[i]);
 }
@@ -195,7 +195,7 @@ void facts_replace(struct facts *f, struct fact_set *set, void *owner,
         set->facts[set->count++] = fact;
         start_if_due(fact, effects[i].every_ms);
     }
-    /* Only now, so that what is asked for again is not dropped in between. */
+    /* Only now, so that a fact that is requested again is not dropped in between. */
     for (size_t i = 0; i < before.count; i++)
         remove_owner(before.facts[i], owner);
     free(before.facts);

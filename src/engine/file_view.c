@@ -93,7 +93,7 @@ static bool is_crd_of(struct json object, const struct resource *r)
            text_eq(json_get_text(object, "spec.names.kind"), r->kind);
 }
 
-/* As the API server would hand it out. */
+/* As the API server would return it. */
 static struct json stored(struct file_view *w, const struct resource *r, struct json object)
 {
     if (!r->cluster_scoped)
@@ -113,7 +113,7 @@ struct json file_view_get(
     return json_none;
 }
 
-/* ---- the view's answers ---- */
+/* ---- queries of the view ---- */
 
 static struct json answer_get(void *ctx, const struct resource *r, const char *ns, const char *name)
 {
@@ -135,7 +135,7 @@ static struct json answer_list(
     struct file_view *w = ctx;
     struct selector selector;
     bool readable = selector_parse(w->arena, label_selector, &selector, NULL);
-    assert(readable); /* a constant of the kind's */
+    assert(readable); /* a constant of the kind */
     struct json *found = arena_array(w->arena, w->count, sizeof(*found));
     uint32_t count = 0;
     for (size_t i = 0; i < w->count; i++) {
@@ -219,7 +219,7 @@ struct view file_view_of(struct file_view *w, const struct resource *r, const ch
     };
 }
 
-/* ---- putting a plan back ---- */
+/* ---- applying a plan ---- */
 
 struct json file_view_status(
     struct arena *a, struct json object, const struct plan *plan, int64_t now_ms)
@@ -237,7 +237,7 @@ struct json file_view_status(
         });
 }
 
-/* A JSON merge patch (RFC 7396), as plan_amend() has it. */
+/* Applies a JSON merge patch (RFC 7396), as used by plan_amend(). */
 static struct json patched(struct arena *a, struct json v, struct json patch)
 {
     json_each_member (m, patch) {
@@ -276,6 +276,6 @@ void file_view_apply(struct file_view *w, const struct view *in, const struct pl
             namespace_of(child_object),
             json_get_text(child_object, "metadata.name")));
         bool added = (there && child->mode != PLAN_OWNED) || file_view_add(w, child_object, &err);
-        assert(added); /* plan_child() saw to its names */
+        assert(added); /* plan_child() checked its names */
     }
 }

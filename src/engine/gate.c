@@ -2,9 +2,9 @@
 
 #include "merge/merge.h"
 
-/* The same plan written again this often, this close together, is a fight. */
+/* The same plan written this many times in a short time means that another writer reverts it. */
 #define GATE_FIGHTS_MAX 5
-#define GATE_DELETIONS_MAX 20 /* a person may well delete a child a few times */
+#define GATE_DELETIONS_MAX 20 /* people may delete a child a few times */
 #define GATE_FIGHT_WINDOW_MS ((int64_t)10 * 60 * 1000)
 
 static enum trouble trouble_of(const struct gate_input *in)
@@ -17,9 +17,9 @@ static struct gate_decision only(enum gate_action action)
     return (struct gate_decision){ .action = action };
 }
 
-/* One of ours. Where nobody controls it: one that the kind takes in; one that we wrote, and whose
- * owner reference somebody took off; or, in the cluster's scope, one that our predecessor made,
- * which could not say whose it is. */
+/* Whether the child is ours. A child without a controller is ours if the kind takes in orphans; if
+ * we wrote it and its owner reference was removed; or, if it is cluster-scoped, if our predecessor
+ * created it, because the predecessor could not record its owner. */
 static bool is_ours(const struct gate_input *in)
 {
     const struct cache_entry *there = in->there;
@@ -35,21 +35,23 @@ static bool is_foreign(const struct gate_input *in)
     return in->there && mode != PLAN_SHARED && mode != PLAN_REMOVED && !is_ours(in);
 }
 
-/* Refused or contested with the same plan, and not long ago. */
+/* Refused or contested with the same plan, not long ago. */
 static bool is_held(const struct gate_input *in, uint64_t hash)
 {
     bool held = trouble_of(in) == TROUBLE_REFUSED || trouble_of(in) == TROUBLE_CONTESTED;
     return held && in->memo->plan_hash == hash && in->now_ms < in->memo->until_ms;
 }
 
-/* The same for a step towards what is wanted, which is refused like a write of it. */
+/* The same for an intermediate step (delete or adopt), which is refused like a write of the
+ * child. */
 static bool is_step_held(const struct gate_input *in)
 {
     return trouble_of(in) != TROUBLE_NONE && is_held(in, memo_hash(in->arena, in->wanted));
 }
 
-/* What is there is what is wanted, though no answer of ours said so: it was lost, or another writer
- * made it so. A fight may go on, so it is remembered for its time. */
+/* The live child matches the plan, although no response of ours said so: the response was lost, or
+ * another writer made the same change. A contested child stays contested until its time is over,
+ * because the other writer may come back. */
 static bool is_settled(const struct gate_input *in)
 {
     return trouble_of(in) == TROUBLE_REFUSED ||
@@ -61,7 +63,7 @@ static struct gate_decision gate_as_planned(const struct gate_input *in)
     return (struct gate_decision){ .action = GATE_SKIP, .settled = is_settled(in) };
 }
 
-/* Of an object that we own nothing of, nothing is known. */
+/* If we own no fields of the object, nothing is known about them. */
 static bool must_be_replaced(const struct gate_input *in, struct json owned)
 {
     const char *const *fixed = in->child->fixed;
@@ -71,7 +73,7 @@ static bool must_be_replaced(const struct gate_input *in, struct json owned)
     return false;
 }
 
-/* Each write of the same plan is counted (write.c); one that failed was no fight. */
+/* Each write of the same plan is counted (write.c). A write that failed does not count. */
 static bool is_new_plan(const struct gate_input *in, uint64_t hash)
 {
     const struct memo *m = in->memo;
@@ -89,8 +91,8 @@ static struct gate_decision fight_or(
     };
 }
 
-/* If the owner is settled, a child that is missing was deleted: that is counted, and a child that
- * is deleted after each creation is fought over, too. */
+/* If the owner is settled, a missing child was deleted by somebody. This is counted: a child that
+ * is deleted after each creation is contested, too. */
 static struct gate_decision gate_missing(const struct gate_input *in)
 {
     const struct plan_child *c = in->child;
@@ -107,7 +109,7 @@ static struct gate_decision gate_missing(const struct gate_input *in)
     return (struct gate_decision){ .action = create, .hash = hash };
 }
 
-/* What else is going on may come before creating. */
+/* Other activity may have to come before the creation. */
 static struct gate_decision gate_create(const struct gate_input *in)
 {
     struct gate_decision d = gate_missing(in);
@@ -183,7 +185,7 @@ struct gate_decision gate_child(const struct gate_input *in)
         return only(GATE_LOOK);
     if (mode == PLAN_REMOVED)
         return gate_unwanted(in, false);
-    if (in->access == GATE_UNSERVED) /* what was under way when it went has its answer */
+    if (in->access == GATE_UNSERVED) /* earlier writes have ended */
         return gate_as_planned(in);
     if (in->access == GATE_LOADING)
         return only(GATE_SKIP);

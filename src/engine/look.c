@@ -1,5 +1,5 @@
-/* A view outside a run: nothing depends on what was asked, and nothing is copied, because it is
- * used up before the cache can change. */
+/* A view outside of a run. It registers no dependencies and copies nothing, because it is used only
+ * until the cache can change. */
 
 #include "engine/internal.h"
 
@@ -13,7 +13,7 @@ struct looker {
 static struct cache_resource *watched(const struct looker *l, const struct resource *r)
 {
     struct cache_resource *found = cache_resource_of(&l->engine->cache, r);
-    assert(found); /* a kind asks only for what its watch list names */
+    assert(found); /* a kind queries only the resources in its watch list */
     return found;
 }
 

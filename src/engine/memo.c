@@ -1,6 +1,6 @@
-/* What a key remembers about a child besides the cache: troubles, and what was learnt from answers.
- * Only children with something to remember have a memo. Losing all memos costs a write each,
- * nothing else. */
+/* What a key remembers about a child in addition to the cache: troubles, and what was learned from
+ * responses. Only children with something to remember have a memo. Losing all memos costs one write
+ * per child, nothing else. */
 
 #include "engine/internal.h"
 
@@ -90,7 +90,7 @@ bool memo_is_planned(const struct plan *p, const struct memo *m)
     return false;
 }
 
-/* It could not be deleted, and is there still. */
+/* Its deletion failed, and it still exists. */
 static bool is_left(const struct key *k, const struct memo *m)
 {
     const struct cache_resource *r = cache_resource_of(&k->kind->engine->cache, m->resource);
@@ -105,7 +105,7 @@ void memos_keep(struct key *k, const struct plan *p)
         bool kept = p->keep_children || planned || is_left(k, m);
         m->leftover &= !planned;
         if (!kept && m->unknown)
-            memo_calm(m); /* to be looked up all the same, should it be planned again */
+            memo_calm(m); /* look it up anyway if it is planned again */
         if (kept || m->unknown) {
             at = &m->next;
             continue;

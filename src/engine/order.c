@@ -26,7 +26,7 @@ static int compare(const struct place *x, const struct place *y)
     return by ? by : strcmp(x->entry->name, y->entry->name);
 }
 
-/* Where it stands, or would stand. */
+/* The index of the place, or the index at which it would be inserted. */
 static size_t find(const struct order *o, const struct place *wanted)
 {
     size_t low = 0, high = o->count;
@@ -40,7 +40,7 @@ static size_t find(const struct order *o, const struct place *wanted)
     return low;
 }
 
-/* True if the object belongs here; entry NULL: no. */
+/* True if the object belongs in this order; false for entry NULL. */
 static bool place_of(const struct order *o, const struct cache_entry *entry, struct place *ret)
 {
     *ret = (struct place){ .entry = entry };

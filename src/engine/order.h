@@ -1,8 +1,8 @@
 #pragma once
 
-/* The objects of a resource whose field at a path has a certain text, oldest first: a queue in
- * which a place is found by bisection, and of whose changes only those behind them are told. Made
- * when first asked for, kept by the cache from then on. */
+/* The objects of a resource whose field at a path has a certain text, oldest first. It is a queue:
+ * positions are found by binary search, and a change is reported only to the objects behind it.
+ * Built on the first request, then maintained by the cache. */
 
 #include "base/base.h"
 
@@ -10,13 +10,13 @@ struct cache_entry;
 struct cache_resource;
 struct order;
 
-/* Finds or makes it. The texts outlive the cache. */
+/* Finds or builds it. The texts must outlive the cache. */
 struct order *order_get(struct cache_resource *r, const char *path, const char *value);
-/* From 1: the place of the object, or the one that it would have. */
+/* The position of the object, from 1, or the position that it would have. */
 int64_t order_position(const struct order *o, const struct cache_entry *entry);
 
-/* For the cache: an object came (before NULL), changed or went (after NULL). Both are valid. Calls
- * the cache's moved() for each object whose place is another one now. */
+/* For the cache: an object was added (before NULL), changed or deleted (after NULL). Both are
+ * valid. Calls the cache's moved() for each object whose position changed. */
 void orders_change(
     struct cache_resource *r, const struct cache_entry *before, const struct cache_entry *after);
 void orders_free(struct cache_resource *r);

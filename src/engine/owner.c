@@ -1,9 +1,9 @@
-/* Whose child an object is. One that a kind plans wakes it by its name; one that it does not plan,
- * since the request to make it came when nothing asked for it any more, wakes it from here.
+/* Finds the owner of a child. A planned child wakes its owner by name. A child that is not planned,
+ * because its create request arrived after it was no longer wanted, wakes its owner from here.
  *
- * No garbage collector comes for a child in the cluster's scope. Where its owner is gone, a key
- * without an object is made for it: run_start() asks the server whether it is gone indeed, and
- * tells the child to go. */
+ * The garbage collector does not handle cluster-scoped children. If their owner is gone, they get a
+ * key without an object: run_start() asks the server whether the owner really is gone, and then
+ * deletes the child. */
 
 #include "engine/write.h"
 
@@ -19,7 +19,8 @@ static struct engine_kind *kind_of(const struct engine *e, struct str group, str
     return NULL;
 }
 
-/* Another family may watch the same objects as another resource: its events say nothing new. */
+/* Another family may watch the same objects through another resource constant. Its events contain
+ * nothing new. */
 static bool makes(const struct engine_kind *kind, const struct resource *r)
 {
     const struct kind_watch *w = kind->kind->watches;
@@ -45,7 +46,7 @@ static struct key *controller_of(
     return NULL;
 }
 
-/* By plan_owner_id(). make: where there is none, a key without an object. */
+/* By plan_owner_id(). With `make`, adds a key without an object if there is no key. */
 static struct key *owner_in_cluster(struct engine *e, const char *id, bool make)
 {
     struct str name = str_of(id);
@@ -59,7 +60,7 @@ static struct key *owner_in_cluster(struct engine *e, const char *id, bool make)
     return make ? key_get(kind, of, named) : key_find(e, kind, of, named);
 }
 
-/* It looks at everything when its turn comes, this child among it. */
+/* The key will look at everything when it runs, including this child. */
 static bool is_due(const struct key *k)
 {
     return k->parked || k->item.state == QUEUE_READY || k->item.dirty;

@@ -73,7 +73,7 @@ struct json plan_child_object(struct arena *a, const struct plan_child *c, const
         mark = json_overlay(a, json_get(object, "metadata.annotations"), mark);
         return json_with(a, object, "metadata.annotations", mark);
     }
-    /* blockOwnerDeletion true would need rights on the owner's finalizers (first seed). */
+    /* blockOwnerDeletion true would need the right to update the owner's finalizers (seed 1). */
     struct json reference = json_fields(a,
         { "apiVersion", json_str(api_version) },
         { "kind", json_str(kind) },
@@ -103,7 +103,7 @@ void plan_after(struct plan *p, const struct resource *r, const char *name)
             last->after.resource = r;
             last->after.name = name;
         }
-    assert(last->after.resource); /* it is planned before */
+    assert(last->after.resource); /* the other child is planned first */
 }
 
 void plan_exclusive(struct plan *p, const char *list, const char *member)

@@ -29,7 +29,7 @@ static void leave_ready(struct queue_item *item)
         item->counts->depth--;
 }
 
-/* Ready now, or when the allowance permits another run. */
+/* Ready now, or as soon as the allowance permits another run. */
 static void become_ready_allowed(struct queue_item *item)
 {
     struct queue *q = item->queue;

@@ -7,10 +7,10 @@
  *     │    later        ▲      (wake while RUNNING marks it dirty: it becomes READY at its end)
  *     └──────> DELAYED ─┘ time, or wake
  *
- * A key runs once at a time and is in the queue once. Ready keys run in the order in which they
- * became ready. Callers wake a key only when an input of it really changed, so waking pulls even a
- * failing key forward; what protects the API server then is the allowance: a key may run
- * QUEUE_BURST times at once and QUEUE_REFILL_MS apart after that, whatever wakes it. */
+ * A key never runs twice at the same time and is in the queue at most once. Ready keys run in the
+ * order in which they became ready. Callers wake a key only when one of its inputs really changed,
+ * so a wake makes even a failing key ready at once. The allowance protects the API server: a key
+ * may run QUEUE_BURST times at once and QUEUE_REFILL_MS apart after that, whatever wakes it. */
 
 #include "base/timer.h"
 
@@ -23,20 +23,20 @@ struct queue;
 
 enum queue_state { QUEUE_IDLE, QUEUE_READY, QUEUE_DELAYED, QUEUE_RUNNING };
 
-/* Of all items of one sort, for metrics. */
+/* For all items of one type, for metrics. */
 struct queue_counts {
     size_t depth; /* ready */
     uint64_t adds, retries;
 };
 
-/* Embedded in whatever is queued. */
+/* Embedded in the queued object. */
 struct queue_item {
     struct queue *queue;
-    struct queue_counts *counts;    /* of its sort; NULL: not counted */
+    struct queue_counts *counts;    /* of its type; NULL: not counted */
     struct queue_item *prev, *next; /* among the ready */
     struct timer timer;
-    int64_t ready_ms;     /* since when it is ready */
-    int64_t allowance_ms; /* time at which the allowance is full again */
+    int64_t ready_ms;     /* the time at which it became ready */
+    int64_t allowance_ms; /* the time at which the allowance is full again */
     unsigned tries;       /* failures in a row */
     uint8_t state;
     bool dirty;
@@ -46,7 +46,7 @@ struct queue {
     const struct env *env;
     struct queue_item *first, *last;
     size_t depth; /* ready */
-    /* Told when something became ready. */
+    /* Called when an item became ready. */
     void (*on_ready)(void *ctx);
     void *ctx;
     /* Counters for metrics. */
@@ -55,18 +55,18 @@ struct queue {
 
 void queue_init(struct queue *q, const struct env *env, void (*on_ready)(void *ctx), void *ctx);
 void queue_item_init(struct queue *q, struct queue_item *item);
-/* Takes it out, whatever its state; the item may be freed then. */
+/* Removes the item in any state; then it may be freed. */
 void queue_item_done(struct queue_item *item);
 
 /* An input changed. */
 void queue_wake(struct queue_item *item);
 /* The item that has been ready longest, now RUNNING; NULL if none is. */
 struct queue_item *queue_take(struct queue *q);
-/* An idle one becomes ready after a time, unless it is woken before. */
+/* An idle item becomes ready after this time, unless it is woken before. */
 void queue_after(struct queue_item *item, int64_t after_ms);
 
-/* Each ends a run. */
+/* Each of these ends a run. */
 void queue_done(struct queue_item *item);                      /* success; forget failures */
 void queue_recheck(struct queue_item *item, int64_t after_ms); /* success; run again then */
-/* Failure: back off, at least floor_ms (what the server asked for). */
+/* Failure: back off, at least floor_ms (the delay that the server requested). */
 void queue_retry(struct queue_item *item, int64_t floor_ms);

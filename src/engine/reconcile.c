@@ -1,12 +1,10 @@
-/* One pass over a key: build the view, ask the kind, hand the plan to the writers, end with the
- * outcome.
+/* One pass over a key: build the view, run the kind, write the plan, end with the outcome.
  *
  *   run_start ── view ── kind ── plan ──> finalizer ──> children ──> status ──> eviction ──> finish
  *                              refused: plan again, now with the refusal in the view
- *                              somebody was faster, the world failed: back off
- *   deleted, with a finalizer of ours: cluster-scoped children go, then the finalizer
- *   no object, but cluster-scoped children: asked for; if it is gone indeed, they go
- */
+ *                              another writer was faster, or a request failed: back off
+ *   terminating, with our finalizer: delete the cluster-scoped children, then the finalizer
+ *   no object, but cluster-scoped children: read it; if it really is gone, delete them */
 
 #include "engine/internal.h"
 
@@ -17,7 +15,7 @@
 #include "engine/order.h"
 #include "engine/pass.h"
 
-/* ---- the view's answers ---- */
+/* ---- queries of the view ---- */
 
 static void depend(struct run *run, uint64_t target)
 {
@@ -33,12 +31,12 @@ static struct engine *engine_of(const struct run *run)
 static struct cache_resource *watched(const struct run *run, const struct resource *r)
 {
     struct cache_resource *found = cache_resource_of(&engine_of(run)->cache, r);
-    assert(found); /* a kind asks only for what its watch list names */
+    assert(found); /* a kind queries only the resources in its watch list */
     return found;
 }
 
-/* A run outlives what it has read: the cache may change while its writes are under way, so
- * everything is copied. */
+/* A run lives longer than the entries that it reads: the cache may change while its writes are in
+ * flight, so everything is copied. */
 static struct json read_entry(struct run *run, const struct cache_entry *e)
 {
     cleanup(arena_done) struct arena scratch = ARENA_INIT;
@@ -54,7 +52,7 @@ static struct json answer_get(void *ctx, const struct resource *r, const char *n
     return read_entry(run, e);
 }
 
-/* The value in `key=value` if key is what the resource is indexed by. */
+/* The value in `key=value`, if key is the resource's indexed label. */
 static const char *indexed_value(const struct cache_resource *r, const char *selector)
 {
     if (!selector || !r->index_label)
@@ -113,7 +111,7 @@ static struct view_trouble answer_trouble(void *ctx, const struct resource *r, c
     const struct memo *m = memo_find(run->key, r, name);
     if (!m)
         return (struct view_trouble){ 0 };
-    /* The memo may change while the writes of this run are under way. */
+    /* The memo may change while the writes of this run are in flight. */
     return (struct view_trouble){
         .what = m->what,
         .message = arena_strdup(&run->arena, m->message),
@@ -133,7 +131,8 @@ static int64_t answer_queue_position(
 {
     struct run *run = ctx;
     struct cache_resource *r = watched(run, own);
-    assert(r == run->key->kind->resource); /* those behind a change are woken as keys of ours */
+    assert(r == run->key->kind->resource); /* keys behind a change in the queue are woken as keys of
+                                              this resource */
     run->order = order_get(r, path, value);
     run->position = order_position(run->order, cache_find(r, run->key->ns, run->key->name));
     return run->position;
@@ -194,7 +193,7 @@ static void run_free(struct run *run)
     free(run);
 }
 
-/* Children are watched by name whether or not they exist: a foreign one may go away. */
+/* Children are watched by name whether or not they exist: a foreign child may be deleted later. */
 static void depend_on_children(struct run *run)
 {
     struct engine *e = engine_of(run);
@@ -208,8 +207,8 @@ static void depend_on_children(struct run *run)
     depend_replace(&e->depends, &run->key->depends, run->key, run->targets, run->target_count);
 }
 
-/* Children in the cluster's scope may have been made when their owner was gone already. That the
- * cache has no owner is not enough: its watch may be behind that of the children. */
+/* Cluster-scoped children may have been created after their owner was deleted. A cache without the
+ * owner is no proof, because its watch may be behind the children's watch. */
 static void run_without_object(struct key *key)
 {
     if (!owner_is_needed(key)) {
@@ -251,7 +250,7 @@ void run_start(struct key *key)
     run_advance(run);
 }
 
-/* Until its status stood in the cache, nobody told this key of changes before it in the queue. */
+/* Until its status was in the cache, this key did not get changes before it in the queue. */
 static bool has_moved(const struct run *run)
 {
     const struct key *k = run->key;
@@ -259,7 +258,7 @@ static bool has_moved(const struct run *run)
     return run->order && entry && order_position(run->order, entry) != run->position;
 }
 
-/* How long until something that was refused or contested may be tried again; nobody else would. */
+/* The time until a refused or contested write may be retried. No other event triggers the retry. */
 static int64_t held_ms(const struct run *run)
 {
     int64_t now_ms = env_mono_ms(engine_of(run)->env), least = INT64_MAX;
@@ -270,7 +269,7 @@ static int64_t held_ms(const struct run *run)
     return least;
 }
 
-/* Until an input changes, or until the plan wants to look again. */
+/* Sleeps until an input changes, or until the time that the plan requested. */
 static void rest(struct run *run)
 {
     const struct plan *p = &run->plan;
@@ -317,7 +316,7 @@ static void finish(struct run *run)
     engine_pump(e);
 }
 
-/* Goes on when nothing is pending; every stage may find nothing to do. */
+/* Continues when nothing is pending. Any stage may have nothing to do. */
 void run_advance(struct run *run)
 {
     while (run->pending == 0) {

@@ -12,7 +12,7 @@ struct scrape {
     struct collected {
         const struct scrape_family *family;
         struct buf text;
-        char *labels; /* of the last sample, which more may be added to; NULL: none */
+        char *labels; /* of the last sample, to which values can be added; NULL: none */
         double value;
     } all[SCRAPE_FAMILIES_MAX];
 };
@@ -28,7 +28,7 @@ static struct collected *collect(struct scrape *s, const struct scrape_family *f
     return fresh;
 }
 
-/* `name="value",…` as Prometheus reads it. */
+/* `name="value",…` in Prometheus' syntax. */
 static char *print_labels(const struct scrape_family *family, const char *const *values)
 {
     cleanup(buf_done) struct buf b = BUF_INIT((size_t)64 << 10);

@@ -1,14 +1,15 @@
-/* What the API server has of custom kinds: whether a CRD is there, and which fields it declares.
+/* What the API server knows about custom kinds: whether a CRD is installed, and which fields it
+ * declares.
  *
- *   CRDs (metadata only) ──watch──> one came: its objects are asked for at once
- *                                   one changed: its schema is asked for again
- *   OpenAPI document ──────────────> of kinds of others: how their lists merge
- *                                    of our kinds: what the installed CRD, perhaps an older one,
- *                                    has no place for
+ *   CRDs (metadata only) ──watch──> added: its objects are listed at once
+ *                                   changed: its schema is read again
+ *   OpenAPI document ──────────────> for kinds of others: how their lists merge
+ *                                    for our kinds: which fields the installed CRD, perhaps an
+ *                                    older one, does not declare
  *
- * The document may be read by every authenticated client. Watching CRDs needs a right that may be
- * missing, and ends at the bounds of --namespace; then a new CRD is found by the slow looks of its
- * own watch, and a changed one when a status is refused. */
+ * Every authenticated client may read the document. Watching CRDs needs a right that may be
+ * missing, and is impossible with --namespace. Then a new CRD is found by the slow retries of its
+ * own watch, and a changed CRD when a status is refused. */
 
 #include "engine/internal.h"
 
@@ -18,11 +19,11 @@
 #include "base/log.h"
 #include "merge/schema.h"
 
-/* Until a changed CRD has reached the document; again while it has not. */
+/* Wait until a changed CRD has reached the document, and again if it has not. */
 #define SERVED_SCHEMA_WAIT_MS 2000
-/* Of an OpenAPI document of one group version. */
+/* The largest OpenAPI document of one group version. */
 #define SERVED_OPENAPI_BYTES_MAX ((size_t)16 << 20)
-/* A CRD is served a moment after it was made: looks after 0.2, 0.4, … s. */
+/* A CRD is served shortly after it was created: retry after 0.2, 0.4, … s. */
 #define SERVED_LOOK_MS 200
 #define SERVED_LOOKS_MAX 6
 
@@ -82,7 +83,7 @@ static void schema_came(void *ctx, const struct kube_reply *reply)
     }
     w->needs_schema = false;
     w->resource->schema = schema;
-    watch_reload(w); /* what was loaded before it was known is read again */
+    watch_reload(w); /* objects loaded before the schema was known are read again */
 }
 
 static void fetch_schema(void *ctx)
@@ -194,7 +195,7 @@ static bool is_unserved(const struct engine *e, const char *name)
     return ours;
 }
 
-/* People who apply such an object wait for something that never comes. */
+/* Users who create such an object would wait for ever. */
 static void note_unserved(struct engine *e, const char *name)
 {
     for (size_t i = 0; i < e->unserved_count; i++)
@@ -234,7 +235,7 @@ static void crd_ignored(void *ctx)
     (void)ctx;
 }
 
-/* Of a kind that is served, its own watch hears 404. */
+/* If the kind was served, its own watch gets a 404. */
 static void crd_remove(void *ctx, struct json last)
 {
     struct engine *e = ctx;
@@ -293,7 +294,7 @@ void served_start(struct engine *e)
         any |= w->custom;
     }
     if (!any || e->options.ns)
-        return; /* CRDs are not within the bounds of a namespace */
+        return; /* CRDs are cluster-scoped, so not visible here */
     e->crds = reflector_new(e->options.transport,
         e->env,
         &(struct reflector_options){ .resource = &RESOURCE_CRD, .metadata_only = true },

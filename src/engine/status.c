@@ -20,7 +20,7 @@ static struct json complete_condition(
         { "observedGeneration", json_int_or_absent(in->generation) });
 }
 
-/* Conditions in the order of their types: where they are in the plan must not matter. */
+/* Sorts conditions by type: their order in the plan must not matter. */
 static struct json complete_conditions(
     struct arena *a, const struct plan *p, const struct status_input *in)
 {
@@ -51,9 +51,10 @@ static struct json without_condition(
     return json_or_absent(json_list_end(&list));
 }
 
-/* A field that is there and not ours was written by the other program: left out. Of a condition the
- * other may have written a part only; what we still own of it stays as it is, else the rest would
- * be deleted. It is copied: the cache may forget it while the write is under way. */
+/* Leaves out a field that exists and is not ours, because the other program wrote it. The other
+ * program may have written only a part of a condition; the fields of it that we still own are kept,
+ * because otherwise they would be deleted. They are copied, because the cache may drop them while
+ * the write is in flight. */
 static struct json yield(
     struct arena *a, const struct status_input *in, struct json status, const char *name)
 {

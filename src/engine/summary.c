@@ -47,7 +47,7 @@ static bool is_one_of(const char *text, const char *const *list)
 
 /* ---- Ready ---- */
 
-/* What is stopped because its spec says so is as it should be. */
+/* An object that is stopped as its spec requests is ready. */
 static bool is_ready(const struct plan *p, const char *phase)
 {
     const struct plan_condition *own = planned(p, "Ready");
@@ -61,7 +61,7 @@ static bool is_ready(const struct plan *p, const char *phase)
            !first_of(p, LIST("Valid", "Validated", "Loaded", "Available"), false);
 }
 
-/* The condition that says most about why it is not ready; NULL: none does. */
+/* The condition that best explains why the object is not ready; NULL: none. */
 static const struct plan_condition *find_cause(const struct plan *p)
 {
     const struct plan_condition *c = first_of(p, LIST("PodsHealthy"), false);
@@ -92,7 +92,7 @@ static void add_ready(struct plan *p, const char *phase, bool ready)
 {
     const struct plan_condition *c = ready ? find_proof(p) : find_cause(p);
     const char *words = ready ? "It is as its spec wants it" : "It is not yet as its spec wants it";
-    /* What a pass waits for is often told at more length than in the conditions of upstream. */
+    /* The plan's cause is often more detailed than upstream's conditions. */
     bool waits = !ready && p->outcome == OUTCOME_WAIT && !(c && text_eq(c->type, "PodsHealthy"));
     words = or_else(c ? c->message : NULL, words);
     plan_condition(p,
@@ -105,7 +105,7 @@ static void add_ready(struct plan *p, const char *phase, bool ready)
 
 /* ---- Stalled ---- */
 
-/* A pod that no node takes may be what a cluster's autoscaler waits for. */
+/* A cluster autoscaler may be about to add a node for an unschedulable pod. */
 static bool is_stalled(const struct plan *p, const char *phase)
 {
     const struct plan_condition *pods = first_of(p, LIST("PodsHealthy"), false);
@@ -152,7 +152,7 @@ void summary_add(
     if (!has_place(schema, "conditions"))
         return;
     if (!phase && !planned(p, "Ready") && !find_cause(p) && !find_proof(p))
-        return; /* the status says nothing that it could follow from */
+        return; /* the status has nothing to derive it from */
     bool ready = is_ready(p, phase);
     if (!planned(p, "Ready"))
         add_ready(p, phase, ready);

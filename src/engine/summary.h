@@ -1,14 +1,14 @@
 #pragma once
 
-/* What tools that know no kind of ours ask of every object (kstatus, Flux, Argo CD): whether it is
- * as its spec wants it, and whether that needs somebody. From what the kind planned anyway:
+/* What generic tools (kstatus, Flux, Argo CD) read from every object: whether it matches its spec,
+ * and whether it needs attention. Derived from the kind's plan:
  *
- *   observedGeneration   if the kind has not said one itself
+ *   observedGeneration   if the kind has not set it
  *   Ready                if the kind has none: True if the phase, or the main condition, is good
- *   Stalled              True while nothing will change by itself; else it is not there. An event
- *                        tells of it once, unless the kind tells of something itself
+ *   Stalled              True while nothing will change by itself; otherwise absent. An event
+ *                        reports it once, unless the kind sends an event itself
  *
- * Only for custom kinds, and only where our CRD has a place for it. */
+ * Only for custom kinds, and only for fields that our CRD declares. */
 
 struct kind;
 struct plan;

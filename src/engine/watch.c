@@ -1,4 +1,4 @@
-/* What the watches say, taken into the cache and told to those whose plans depend on it. */
+/* Stores the watch events in the cache and wakes the keys whose plans depend on them. */
 
 #include "engine/internal.h"
 
@@ -11,13 +11,13 @@ static const char *namespace_of(struct json object)
     return ns ? ns : "";
 }
 
-/* The labels that the cache has of an object, for those who listed it by them. */
+/* The labels that the cache holds for an object, to find the lists that selected it by label. */
 static struct json cached_labels(struct arena *a, const struct cache_entry *entry)
 {
     return json_if(entry, json_copy(a, json_get(cache_read(a, entry), "metadata.labels")));
 }
 
-/* unreadable: why only a part of the object is here; NULL: all of it is. */
+/* unreadable: why only a part of the object was read; NULL: all of it was read. */
 static void take_in(
     struct engine_watch *w, struct json object, const char *unreadable, bool initial)
 {
@@ -29,7 +29,7 @@ static void take_in(
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct cache_entry *entry = cache_find(r, ns, name);
     if (entry && entry->version >= version)
-        entry = NULL; /* an echo, which will change nothing */
+        entry = NULL; /* an echo of our own write, which changes nothing */
     struct json before = cached_labels(&a, entry);
     bool came = !entry || !text_eq(entry->uid, json_get_text(object, "metadata.uid"));
     engine_need_schema(e, r);
@@ -102,7 +102,7 @@ static void on_remove(void *ctx, struct json last)
     const char *name = json_get_text(last, "metadata.name");
     cache_grave_done(r, json_get_text(last, "metadata.uid"));
     struct cache_entry *entry = cache_find(r, namespace_of(last), name);
-    /* A successor of the same name is another object. */
+    /* A new object with the same name is a different object. */
     if (entry && text_eq(entry->uid, json_get_text(last, "metadata.uid")))
         watch_object_gone(w->engine, entry);
 }
@@ -117,8 +117,8 @@ static void on_replace_begin(void *ctx)
     }
 }
 
-/* Those that the list did not name, up to its version: what an answer told of later, the watch will
- * tell of too. */
+/* Removes objects that the list did not contain, up to its version. Objects that a response
+ * reported later will also come through the watch. */
 static void remove_unseen(struct engine *e, struct cache_resource *r, uint64_t version)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -133,7 +133,7 @@ static void remove_unseen(struct engine *e, struct cache_resource *r, uint64_t v
 void watch_reload(struct engine_watch *w)
 {
     w->resource->round++;
-    w->resource->synced = false; /* nothing takes what is not read yet for gone */
+    w->resource->synced = false; /* so that objects that are not read yet do not count as gone */
     remove_unseen(w->engine, w->resource, UINT64_MAX);
     reflector_reload(w->reflector);
 }
@@ -150,7 +150,8 @@ static void on_replace_end(void *ctx, const char *version)
     struct engine_watch *w = ctx;
     struct cache_resource *r = w->resource;
     int64_t listed;
-    /* A server whose versions went back was restored: whatever it does not list is not there. */
+    /* If the server's versions went back, it was restored from a backup: objects that it does not
+     * list do not exist. */
     bool goes_on = str_to_int(str_of(version), &listed) && (uint64_t)listed >= r->version;
     remove_unseen(w->engine, r, goes_on ? (uint64_t)listed : UINT64_MAX);
     advance_version(r, version);
@@ -201,7 +202,7 @@ static void on_bad(void *ctx, const struct reflector_bad *bad)
         entry->round = w->resource->round;
     cleanup(arena_done) struct arena a = ARENA_INIT;
     if (engine_kind_of(e, w->resource) && json_present(bad->object)) {
-        /* Its status reports it. */
+        /* The status reports the error. */
         struct json rest = json_with_member(&a, bad->object, "spec", json_none);
         take_in(w, rest, bad->err->text, bad->initial);
         return;
@@ -216,7 +217,7 @@ static void on_bad(void *ctx, const struct reflector_bad *bad)
     tell(e, regarding, "Unreadable", bad->err->text);
 }
 
-/* ---- states of the watches ---- */
+/* ---- state of the watches ---- */
 
 static void served_changed(struct engine_watch *w, bool missing)
 {
@@ -229,7 +230,7 @@ static void served_changed(struct engine_watch *w, bool missing)
         remove_unseen(e, w->resource, UINT64_MAX);
         w->resource->synced = false;
     }
-    /* What was refused while it came or went says nothing about now. */
+    /* Errors from the time when the API came or went are out of date. */
     for (struct table_cursor at = table_first(&e->keys); at.node; table_next(&at))
         memos_calm(container_of(at.node, struct key, node), w->resource->resource);
     uint64_t target = depend_on_name(&e->depends, w->resource->resource, " ", "served");

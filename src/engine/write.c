@@ -1,7 +1,6 @@
-/* One write, from the request to the end of its answer. Everything that changes the cluster leaves
- * after write_allowed(), which asks for leadership immediately before; every answer comes back
- * through write_answered(), which feeds the cache.
- */
+/* One write, from the request to the end of its response. Every change of the cluster is sent after
+ * write_allowed(), which checks leadership immediately before. Every response comes back through
+ * write_answered(), which updates the cache. */
 
 #include "engine/write.h"
 
@@ -74,7 +73,7 @@ struct kube_target write_target(const struct write *w)
     };
 }
 
-/* Leadership, asked at the last moment. */
+/* Checks leadership at the last moment. */
 bool write_allowed(struct run *run)
 {
     struct engine *e = run->key->kind->engine;
@@ -92,7 +91,7 @@ void write_sent(struct write *w, struct kube_op *op)
     write_engine(w)->counts.writes++;
 }
 
-/* Preconditions of a change: this very object, in this very version. */
+/* The preconditions of a change: this uid and this version. */
 struct json write_with_preconditions(struct write *w, const char *uid, uint64_t version)
 {
     struct arena *a = &w->run->arena;
@@ -101,7 +100,7 @@ struct json write_with_preconditions(struct write *w, const char *uid, uint64_t 
         a, body, "metadata.resourceVersion", json_strf(a, "%llu", (unsigned long long)version));
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static struct write *follower_of(const struct write *w)
 {
@@ -112,7 +111,7 @@ static struct write *follower_of(const struct write *w)
     return NULL;
 }
 
-/* Those who need the same object go on; without it, they try for themselves. */
+/* Runs that need the same object continue. If it does not exist, they try for themselves. */
 static void release_followers(const struct write *w)
 {
     if (!w->followed)
@@ -151,7 +150,7 @@ void write_say(const struct write *w, const char *what)
         what);
 }
 
-/* The watch was faster: there is nothing in the answer that is not in the cache. */
+/* The watch was faster: everything in the response is in the cache already. */
 bool write_known(void *ctx, const struct stream_identity *id)
 {
     struct write *w = ctx;
@@ -168,7 +167,7 @@ uint64_t write_version(const struct write *w, const struct kube_reply *reply)
     return w->known ? w->known : cache_version(reply->body);
 }
 
-/* Takes what the server says about an object into the cache, and tells those who depend on it. */
+/* Stores the server's object in the cache, and wakes the keys that depend on it. */
 static struct cache_entry *take_in(struct write *w, struct json object)
 {
     struct cache_entry *entry;
@@ -196,8 +195,9 @@ static void complain(const struct write *w, const char *what, const char *more)
     log_warn("self-check of %s %s: %s%s", w->resource->resource->kind, w->name, what, more);
 }
 
-/* Held against what we meant. What the gate would take for equal is; else the field set that is
- * stored tells an error of ours from values that the server rewrote, which are learnt. */
+/* Compares the stored object with what we sent. If the gate would treat them as equal, all is well.
+ * Otherwise the stored field set distinguishes an error of ours from values that the server
+ * rewrote; rewritten values are learned. */
 static void check_answer(struct write *w, const struct kube_reply *reply, struct cache_entry *entry)
 {
     struct engine *e = write_engine(w);
@@ -232,14 +232,15 @@ static void check_answer(struct write *w, const struct kube_reply *reply, struct
     m->owned_hash = memo_hash(a, owned.fields);
 }
 
-/* Made by whoever of its users comes first, then left alone. */
+/* Created by the first key that needs it, then left alone. */
 static bool is_shared(const struct write *w)
 {
     return w->child && w->child->mode == PLAN_SHARED;
 }
 
-/* It is gone by our own hand: making it again is no fight, and it is not deleted again before the
- * watch tells it. The status that was planned may still tell that it cannot be deleted. */
+/* We deleted it ourselves: creating it again does not count as a conflict, and it is not deleted
+ * again before the watch reports the deletion. The planned status may still report that it cannot
+ * be deleted. */
 static void note_deleted(struct write *w)
 {
     struct cache_entry *entry = cache_find(w->resource, w->ns, w->name);
@@ -277,7 +278,7 @@ static void succeeded(struct write *w, const struct kube_reply *reply)
     if (m && w->child && m->plan_hash == w->hash)
         m->fights++;
     if (m && m->what != TROUBLE_NONE) {
-        /* The status that was planned still tells of it. */
+        /* The planned status still reports the trouble. */
         memo_calm(m);
         run_decide(w->run, RUN_AGAIN);
     }
@@ -286,7 +287,7 @@ static void succeeded(struct write *w, const struct kube_reply *reply)
     else if (!is_shared(w) && !w->plain)
         check_answer(w, reply, entry);
     if (w->event_version && w->event_version != version)
-        queue_wake(&w->run->key->item); /* not our echo: somebody wrote as well */
+        queue_wake(&w->run->key->item); /* not our echo: another client wrote, too */
     else if (w->event_version)
         e->counts.echoes++;
     write_say(w,
@@ -297,7 +298,8 @@ static void succeeded(struct write *w, const struct kube_reply *reply)
                          : "created");
 }
 
-/* The watch may be far behind. A server that knows nothing of the whole kind says it otherwise. */
+/* The watch may be far behind. A server that does not know the resource at all returns another
+ * message. */
 bool write_is_gone(const struct write *w, const struct kube_reply *reply)
 {
     return reply->error.code == ERR_NOT_FOUND &&
@@ -319,29 +321,29 @@ static void looked(void *ctx, const struct kube_reply *reply)
         land(w);
         cache_bury(entry);
         watch_object_gone(e, entry);
-        if (own) { /* and its run with it */
+        if (own) { /* and its run ends with it */
             engine_pump(e);
             return;
         }
     }
-    /* Whatever it was: decide again from what is known now. */
+    /* In any case: decide again from the current state. */
     write_end(w);
 }
 
-/* After a conflict or an unknown outcome: see what is there before the next decision. why: what the
- * log should tell, or NULL. */
+/* After a conflict or an unknown result: reads the object before the next decision. why: an error
+ * for the log, or NULL. */
 static void look(struct write *w, const struct error *why)
 {
     struct run *run = w->run;
     if (is_shared(w))
-        run_decide(run, RUN_AGAIN); /* another of its users made it: nothing to wait for */
+        run_decide(run, RUN_AGAIN); /* another key created it: nothing to wait for */
     else
         run_decide(run, RUN_CONFLICT);
     if (why)
         run->error = *why;
     struct kube_target what = write_target(w);
     what.subresource = NULL;
-    /* That it is not there says nothing of what came after we asked. */
+    /* A 404 says nothing about an object that was created after the request. */
     const struct cache_entry *entry = cache_find(w->resource, w->ns, w->name);
     w->sought = entry ? arena_strdup(&run->arena, entry->uid) : NULL;
     write_begin(
@@ -379,10 +381,10 @@ static void refused(struct write *w, const struct kube_reply *reply)
         reply->error.text);
     bool self = w->resource == run->key->kind->resource;
     if (run->terminating && !self && run->version)
-        return; /* said; the object does not wait for it */
+        return; /* it was logged; the object does not wait for it */
     if (run->terminating || (!w->child && (self || !w->deleting))) {
-        /* A write of the object itself that the server will not have, or it is gone: nobody can be
-         * told. */
+        /* The server refuses a write of the object itself, or the object is gone. No status can
+         * report this. */
         run->floor_ms = WRITE_HELD_MS;
         run_decide(run, RUN_FAILED);
         return;
@@ -398,12 +400,12 @@ void write_answered(void *ctx, const struct kube_reply *reply)
     struct run *run = w->run;
     struct engine *e = write_engine(w);
     enum error_code code = reply->error.code;
-    bool of_present = w->deleting || w->subresource; /* else 404 speaks of what it would be in */
+    bool of_present = w->deleting || w->subresource; /* else a 404 is about the namespace */
     if (code == ERR_NONE) {
         succeeded(w, reply);
     } else if (of_present && write_is_gone(w, reply)) {
         note_deleted(w);
-        if (w->subresource) /* gone: the watch will say so */
+        if (w->subresource) /* gone: the watch will report it */
             run_decide(run, RUN_STOPPED);
     } else if (reply->outcome_unknown) {
         e->counts.ambiguous++;
@@ -417,7 +419,7 @@ void write_answered(void *ctx, const struct kube_reply *reply)
         look(w, NULL);
         return;
     } else if (error_is_transient(code) || code == ERR_UNAUTHORIZED || code == ERR_CANCELLED ||
-               (code == ERR_NOT_FOUND && of_present)) { /* a proxy that reloads says 404, too */
+               (code == ERR_NOT_FOUND && of_present)) { /* a proxy that reloads also returns 404 */
         run_decide(run, RUN_FAILED);
         run->error = reply->error;
         run->floor_ms = reply->error.retry_after_ms;

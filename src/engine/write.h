@@ -1,10 +1,10 @@
 #pragma once
 
-/* What the files share that write: one struct write is one object that a run changes. */
+/* What the write_*.c files share. A struct write is one object that a run changes. */
 
 #include "engine/internal.h"
 
-/* A refused child is tried again after this. */
+/* A refused child is retried after this time. */
 #define WRITE_HELD_MS ((int64_t)5 * 60 * 1000)
 
 struct engine *write_engine(const struct write *w);
@@ -13,21 +13,22 @@ struct write *write_new(struct run *run, struct cache_resource *r, const char *n
 struct write *write_under_way(const struct cache_resource *r, const char *ns, const char *name);
 struct kube_target write_target(const struct write *w);
 uint64_t write_hash(struct write *w); /* of its body */
-/* A request about it is under way, until write_end(). */
+/* A request for the object is in flight, until write_end(). */
 void write_begin(struct write *w, struct kube_op *op);
-/* Preconditions of a change: this very object, in this very version. */
+/* The preconditions of a change: this uid and this version. */
 struct json write_with_preconditions(struct write *w, const char *uid, uint64_t version);
-/* Leadership, asked at the last moment; without it the run stops. */
+/* Checks leadership immediately before sending; without it the run stops. */
 bool write_allowed(struct run *run);
 void write_sent(struct write *w, struct kube_op *op);
-/* Sees what is there; the run ends and decides again. */
+/* Reads the current object; then the run ends and plans again. */
 void write_look(struct write *w);
-/* It was refused: remembered for WRITE_HELD_MS, and planned again with it in the view. */
+/* The write was refused: remembered for WRITE_HELD_MS, and planned again with the refusal in the
+ * view. */
 void write_hold(
     struct write *w, struct memo *m, const struct kube_reply *reply, uint64_t plan_hash);
-/* The usual end of a request that changes something. */
+/* The usual completion of a request that changes something. */
 void write_answered(void *ctx, const struct kube_reply *reply);
-/* What done and known of a kube_then are for w. */
+/* The done and known callbacks of a kube_then for w. */
 #define WRITE_THEN(done_, w_)                                                                      \
     (struct kube_then)                                                                             \
     {                                                                                              \
@@ -35,14 +36,14 @@ void write_answered(void *ctx, const struct kube_reply *reply);
     }
 bool write_known(void *ctx, const struct stream_identity *id);
 uint64_t write_version(const struct write *w, const struct kube_reply *reply); /* of the answer */
-/* Nobody else than the object itself is told to be missing. */
+/* Only the object itself can be reported as missing. */
 bool write_is_gone(const struct write *w, const struct kube_reply *reply);
-/* Nothing more comes of it: the run goes on, as do those who waited for the same object. */
+/* The write is finished: the run continues, and so do the runs that waited for the same object. */
 void write_end(struct write *w);
 void write_say(const struct write *w, const char *what);
 
 /* write_manager.c */
-/* Takes the fields of a predecessor over, then the run starts again. */
+/* Takes over the fields of a predecessor, then the run starts again. */
 void write_adopt(struct write *w);
-/* Finds out who keeps changing the child, and leaves it to them for a while. */
+/* Finds out which manager keeps changing the child, and leaves the child to it for a while. */
 void write_contest(struct write *w);

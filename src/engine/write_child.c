@@ -1,5 +1,4 @@
-/* Children: those that differ from the plan are written, those that it does not name are deleted.
- */
+/* Children: writes those that differ from the plan, and deletes those that are not in it. */
 
 #include "engine/gate.h"
 #include "engine/write.h"
@@ -13,7 +12,7 @@ static struct engine *run_engine(const struct run *run)
     return run->key->kind->engine;
 }
 
-/* What controller_uid of a child of ours says. */
+/* The value of controller_uid in our children. */
 static const char *owner_id(struct run *run, const struct resource *r)
 {
     const struct resource *owner = run->key->kind->kind->resource;
@@ -37,7 +36,7 @@ static void create_shared(struct write *w)
                 WRITE_THEN(write_answered, w)));
 }
 
-/* Bytes that only the API server gets to see; those of another try are others. */
+/* Adds bytes that only the API server sees; each try uses new ones. */
 static struct json with_random(struct write *w)
 {
     const struct env *env = write_engine(w)->env;
@@ -46,7 +45,7 @@ static struct json with_random(struct write *w)
     for (size_t i = 0; i < w->child->random_bytes; i++)
         bytes[i] = (uint8_t)env->random(env->ctx);
     const char *text = base64_encode(a, (struct str){ (char *)bytes, w->child->random_bytes });
-    /* Data of a Secret is base64 itself. */
+    /* The data of a Secret is base64 as well. */
     return json_with(a, w->body, w->child->random, json_str(base64_encode(a, str_of(text))));
 }
 
@@ -54,8 +53,8 @@ static void apply(struct write *w, const struct cache_entry *entry)
 {
     struct engine *e = write_engine(w);
     struct json body = w->body = w->child->random ? with_random(w) : w->body;
-    /* Creating does not force: a manager that holds fields of an object that we have not seen is a
-     * stranger, and the conflict says so. */
+    /* A create does not force: if a manager holds fields of an object that we have not seen, it is
+     * a foreign object, and the conflict reports this. */
     struct kube_write how = { .field_manager = e->options.manager, .force = entry != NULL };
     if (entry) {
         w->before = entry->version;
@@ -87,7 +86,7 @@ static void remove_object(struct write *w, const struct cache_entry *entry)
                 (struct kube_then){ write_answered, w }));
 }
 
-/* ---- what the gate is asked ---- */
+/* ---- input of the gate ---- */
 
 static enum gate_before before_of(const struct run *run, const struct plan_child *c)
 {
@@ -109,8 +108,8 @@ static bool has_exclusive(const struct plan_child *c, struct json object, struct
     return false;
 }
 
-/* Another run is writing an object that asks for the same exclusive value. The earlier one is to
- * get it, not the one whose request arrives first. */
+/* Another run is writing an object with the same exclusive value. The older object must get it, not
+ * the one whose request arrives first. */
 static bool clashes(const struct run *run, const struct cache_resource *r,
     const struct plan_child *c, struct json wanted)
 {
@@ -154,7 +153,7 @@ static struct gate_input gate_input_of(
     };
 }
 
-/* ---- what it decided ---- */
+/* ---- decision of the gate ---- */
 
 static void remember(struct run *run, const struct gate_input *in, const struct gate_decision *d)
 {
@@ -194,7 +193,7 @@ static void log_differences(const struct gate_input *in)
             merge_change_name(d.items[i].what));
 }
 
-/* Another key is creating the same shared object: its end is awaited. */
+/* Another key is creating the same shared object: waits for it to finish. */
 static void follow(struct write *w)
 {
     struct write *other = write_under_way(w->resource, w->ns, w->name);
@@ -261,7 +260,7 @@ static void write_child(struct run *run, const struct plan_child *c)
     act(w, d.action, in.there);
 }
 
-/* Its deletion was refused, not long ago. */
+/* Its deletion was refused not long ago. */
 static bool is_kept(const struct run *run, const struct cache_entry *entry)
 {
     const struct memo *m = memo_find(run->key, entry->resource->resource, entry->name);
@@ -285,11 +284,11 @@ static void delete_leftovers(struct run *run)
     for (const struct kind_watch *w = run->key->kind->kind->watches; w && w->resource; w++)
         if (w->child && w->resource->cluster_scoped) {
             delete_leftovers_of(run, owner_id(run, w->resource));
-            return; /* the same owner for all of them */
+            return; /* all of them have the same owner */
         }
 }
 
-/* The object itself. */
+/* Deletes the object itself. */
 static void delete_self(struct run *run)
 {
     const struct key *k = run->key;
@@ -322,9 +321,9 @@ static void last_looked(void *ctx, const struct kube_reply *reply)
 {
     struct write *w = ctx;
     struct run *run = w->run;
-    bool came = cache_find(w->resource, w->ns, w->name) != NULL; /* since we asked */
+    bool came = cache_find(w->resource, w->ns, w->name) != NULL; /* since the request was sent */
     if (came || reply->error.code == ERR_NONE) {
-        run_decide(run, RUN_CONFLICT); /* the watch will bring it */
+        run_decide(run, RUN_CONFLICT); /* the watch will deliver it */
     } else if (!write_is_gone(w, reply)) {
         run_decide(run, RUN_FAILED);
         run->error = reply->error;

@@ -1,12 +1,12 @@
-/* Writes that first look at who manages the fields of an object, which the cache does not keep:
- * taking over from a predecessor, and giving way to somebody who keeps writing the same field. */
+/* Writes that must first read an object's managed fields, which the cache does not keep: taking
+ * over from a predecessor, and giving way to a manager that keeps writing the same field. */
 
 #include "engine/write.h"
 
 #include "engine/adopt.h"
 #include "merge/merge.h"
 
-/* A child that is fought over is tried again after this. */
+/* A contested child is retried after this time. */
 #define WRITE_CONTESTED_MS ((int64_t)10 * 60 * 1000)
 
 static void adopt_seen(void *ctx, const struct kube_reply *reply)
@@ -24,10 +24,10 @@ static void adopt_seen(void *ctx, const struct kube_reply *reply)
         write_end(w);
         return;
     }
-    w->run->pending--; /* the look is over, */
+    w->run->pending--; /* the read is finished, … */
     struct json patch = adopt_patch(
         reply->arena, reply->body, e->cache.predecessors, subresource, e->options.manager);
-    write_sent(w, /* … and what it was for begins */
+    write_sent(w, /* … and the patch begins */
         kube_patch(e->options.client,
             write_target(w),
             KUBE_PATCH_JSON,
@@ -36,7 +36,7 @@ static void adopt_seen(void *ctx, const struct kube_reply *reply)
             (struct kube_then){ write_answered, w }));
 }
 
-/* The managedFields of all managers are needed, which the cache does not keep. */
+/* Needs the managedFields of all managers, which the cache does not keep. */
 void write_adopt(struct write *w)
 {
     w->adopting = true;
@@ -83,7 +83,7 @@ static void contest_seen(void *ctx, const struct kube_reply *reply)
                 w->resource->resource->kind,
                 w->name));
     } else {
-        run_decide(w->run, RUN_CONFLICT); /* asked again: nobody else would */
+        run_decide(w->run, RUN_CONFLICT); /* retry, because no other event would */
     }
     write_end(w);
 }

@@ -1,5 +1,5 @@
-/* What is written of the object itself: its finalizer, its status and the events that go with it;
- * and evictions. */
+/* Writes of the object itself: its finalizer, its amendment, its status with the events, and
+ * evictions. */
 
 #include "engine/write.h"
 
@@ -8,7 +8,7 @@
 #include "kube/events.h"
 #include "merge/merge.h"
 
-/* ---- the finalizer, and what else is amended ---- */
+/* ---- finalizer and amendment ---- */
 
 static void patch_answered(void *ctx, const struct kube_reply *reply)
 {
@@ -17,7 +17,7 @@ static void patch_answered(void *ctx, const struct kube_reply *reply)
     if (ok)
         w->run->version = write_version(w, reply);
     if (ok && w->run->terminating) {
-        /* The answer may be older than its end: the cache does not take it. */
+        /* The response may be older than the object's end, so the cache does not take it. */
         write_say(w, "let go");
         write_end(w);
         return;
@@ -59,7 +59,7 @@ void write_finalizer(struct run *run)
     patch_self(run, "finalizer", json_fields(a, { "metadata.finalizers", json_list_end(&list) }));
 }
 
-/* Whether a merge patch would leave the value as it is. */
+/* Whether a merge patch would leave the value unchanged. */
 static bool has(struct json v, struct json patch)
 {
     json_each_member (m, patch) {
@@ -78,7 +78,7 @@ void write_amendment(struct run *run)
     if (!json_present(patch) || run->terminating || has(run->view.object, patch))
         return;
     if (run->pending)
-        run_decide(run, RUN_AGAIN); /* the finalizer's answer brings another version to build on */
+        run_decide(run, RUN_AGAIN); /* the finalizer's response has a new version to build on */
     else
         patch_self(run, "amended", patch);
 }
@@ -153,7 +153,8 @@ static struct json fit(void *ctx, struct json status)
     return json_get(object, "status");
 }
 
-/* The planned status, without what an older CRD refuses; that is reported in a condition. */
+/* The planned status without fields that an older CRD refuses. A condition reports the missing
+ * fields. */
 static struct json complete(struct run *run, struct json owned)
 {
     struct engine_kind *kind = run->key->kind;
