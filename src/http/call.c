@@ -5,15 +5,14 @@
 
 #include "http/gunzip.h"
 
-/* http/client.h: the life of a call.
+/* http/client.h: the life cycle of a call.
  *
  *   waits ─> on a stream ─> head ─> body ─> end
- *     ^          │ not processed, once
- *     └──────────┘
- */
+ *     ^          │ not processed: retry
+ *     └──────────┘ */
 
-/* Of what the server did not touch: with a server that takes few requests per connection a call
- * can meet more than one that is just ending. */
+/* For requests that the server did not process: with a server that takes few requests per
+ * connection, a call can meet several connections that are just ending. */
 #define CALL_RETRIES_MAX 3
 
 static const struct {
@@ -142,7 +141,7 @@ static void total_over(void *ctx)
     call_end(call, &err, was_sent(call));
 }
 
-/* One timer for the three silences: none of them overlaps another. */
+/* One timer for three timeouts, which never overlap. */
 static void phase_over(void *ctx)
 {
     struct http_call *call = ctx;
@@ -156,7 +155,7 @@ static void phase_over(void *ctx)
     int64_t limit_ms = call->head_seen ? t->idle_ms : t->first_byte_ms;
     int64_t silent_ms = env_mono_ms(call->client->env) - call->stream->active_ms;
     if (call->paused)
-        silent_ms = 0; /* ours, not theirs */
+        silent_ms = 0; /* the delay is ours, not the server's */
     if (silent_ms < limit_ms) {
         timer_set(call->client->env, &call->phase, limit_ms - silent_ms);
         return;
@@ -176,14 +175,14 @@ static void phase_begin(struct http_call *call, int64_t limit_ms)
         timer_set(call->client->env, &call->phase, limit_ms);
 }
 
-/* ---- what the stream says ---- */
+/* ---- callbacks of the stream ---- */
 
-/* From the head on nothing is sent again: only what names the request in errors is kept. */
+/* After the head there are no retries: only the text that names the request in errors is kept. */
 static void forget_request(struct http_call *call)
 {
     struct http_request *r = &call->request;
     size_t method = strlen(r->method) + 1, path = strlen(r->path) + 1;
-    if (call->stream->whole.len) /* still on its way out */
+    if (call->stream->whole.len) /* still being sent */
         return;
     call->name = mem_resize(NULL, method + path, 1);
     memcpy(call->name, r->method, method);
@@ -215,7 +214,7 @@ static void stream_head(void *ctx, const struct wire_head *head)
         call->on->head(call->ctx, &response);
 }
 
-/* Hands out body bytes; false if the call is gone after it. */
+/* Delivers body bytes; false if the callback freed the call. */
 static bool deliver(struct http_call *call, struct str bytes)
 {
     struct error err;
@@ -239,7 +238,7 @@ static bool deliver(struct http_call *call, struct str bytes)
     return true;
 }
 
-/* A pause came in the middle of unpacking. */
+/* The call was paused in the middle of unpacking. */
 static bool is_packed(const struct http_call *call)
 {
     return call->packed.len || call->more_inside;
@@ -272,7 +271,7 @@ static void stream_data(void *ctx, struct str bytes)
     }
     if (call->packed.len == 0 && !call->more_inside && !unpack(call, &bytes))
         return;
-    buf_add(&call->packed, bytes.ptr, bytes.len); /* at most the window: the stream is paused */
+    buf_add(&call->packed, bytes.ptr, bytes.len); /* at most one window */
 }
 
 static void finish(struct http_call *call)
@@ -284,7 +283,7 @@ static void finish(struct http_call *call)
     call_end(call, cut ? &err : NULL, true);
 }
 
-/* After a resume: first what was packed, then the end if it came. */
+/* After a resume: first the packed data, then the end if it has arrived. */
 static void look_again(void *ctx)
 {
     struct http_call *call = ctx;
@@ -301,7 +300,7 @@ static void look_again(void *ctx)
         finish(call);
 }
 
-/* A keep-alive connection that the server closed while our request was on its way. */
+/* The server closed a keep-alive connection while our request was in flight. */
 static bool is_stale(const struct http_call *call, const struct error *err)
 {
     return call->safe && !call->head_seen && call->pooled->served > 1 &&
@@ -374,7 +373,7 @@ void call_assign(struct http_call *call, struct pooled *p)
     phase_begin(call, r->timeouts.first_byte_ms);
 }
 
-/* ---- what the caller says ---- */
+/* ---- calls by the user ---- */
 
 static void copy_headers(struct http_call *call, const struct http_request *r)
 {
@@ -420,7 +419,7 @@ static bool is_text(const char *text)
     return *text;
 }
 
-/* Said from the loop, like every other failure. */
+/* Reported from the loop, like every other failure. */
 static void refuse(void *ctx)
 {
     struct http_call *call = ctx;
@@ -442,7 +441,7 @@ struct http_call *http_call_open(struct http_client *c, const struct http_reques
     if (call->next)
         call->next->prev = call;
     c->calls = call;
-    buf_init(&call->packed, SIZE_MAX / 2); /* bounded by the window */
+    buf_init(&call->packed, SIZE_MAX / 2); /* limited by the window */
     copy_request(call, request);
     call->origin = pool_origin(c, request->origin);
     call->origin->calls++;

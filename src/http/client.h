@@ -1,28 +1,30 @@
 #pragma once
 
-/* The HTTP client: calls on pooled connections, HTTP/2 where the other side speaks it, HTTP/1.1
+/* The HTTP client: calls on pooled connections, with HTTP/2 if the server supports it and HTTP/1.1
  * otherwise, over TCP or TLS, directly or through a CONNECT proxy.
  *
  *   open ──> head ──> data* ──> end            or, when it fails early,    open ──> end
  *
- * After end() or http_call_cancel() nothing more is called and the call is gone; cancel may come
- * from any callback. No callback runs inside http_call_open() itself. Everything in the request
- * is copied, the body too; what a callback is given is valid during that callback.
+ * After end() or http_call_cancel() there are no more callbacks, and the call is freed. A call may
+ * be cancelled from any callback. No callback runs inside http_call_open() itself. The whole
+ * request is copied, including its body. The arguments of a callback are valid only during that
+ * callback.
  *
- * A stream is never buffered whole. http_call_pause() holds back the window (HTTP/2) or the socket
- * (HTTP/1.1); what had been on the way is kept, at most the window, and handed out despite the
- * pause only if the connection ends after a complete answer. A streamed request body goes the other
- * way: more() says that there is room, http_call_write() says when there is none.
+ * A stream is never buffered as a whole. http_call_pause() stops updating the window (HTTP/2) or
+ * reading the socket (HTTP/1.1). Data already in flight, at most one window, is kept. It is
+ * delivered during the pause only if the connection ends after a complete response. For a streamed
+ * request body, more() reports that there is room, and http_call_write() reports when there is
+ * none.
  *
- * What is retried here, on another connection: what the server certainly has not processed (a
- * refused stream, a stream above the last one of a GOAWAY, a connection that ended before a
- * byte of the request had left); and GET and HEAD on a connection that had served others before
- * and ended before a byte of an answer (a keep-alive that timed out over there: RFC 9110, 9.2.2).
- * Up to three times in all: the idle connections of a server that restarts end all at once.
- * Everything else is reported, with whether the request may have reached the server. A body that is
- * streamed is retried only while none of it was asked for.
+ * The client retries these calls on another connection: requests that the server certainly has not
+ * processed (a refused stream, a stream above the last one of a GOAWAY, a connection that ended
+ * before any byte of the request was sent); and GET and HEAD on a reused connection that ended
+ * before any byte of the response (the server's keep-alive timed out: RFC 9110, 9.2.2). There are
+ * at most three retries, because the idle connections of a restarting server all end at once. Other
+ * failures are reported, with a flag that says whether the request may have reached the server. A
+ * call with a streamed body is retried only before the first more().
  *
- * Redirects are not followed, and cookies, caches and credentials are the caller's business. */
+ * Redirects are not followed. Cookies, caches and credentials are left to the caller. */
 
 #include "base/error.h"
 #include "base/str.h"
@@ -35,68 +37,67 @@ struct sockaddr;
 struct tls_context;
 
 enum http_version {
-    HTTP_ANY,    /* TLS: what ALPN says; without TLS: HTTP/1.1 */
+    HTTP_ANY,    /* TLS: as negotiated by ALPN; without TLS: HTTP/1.1 */
     HTTP_1_ONLY, /* never offers HTTP/2 */
-    HTTP_2_ONLY, /* TLS: ALPN must say h2; without TLS: prior knowledge */
+    HTTP_2_ONLY, /* TLS: ALPN must select h2; without TLS: prior knowledge */
 };
 
-/* Zero means the default that is beside. */
+/* Zero means the default at the end of each comment. */
 struct http_client_options {
     struct http_limits limits;  /* of response heads */
-    size_t connections_max;     /* per origin; 64. Calls beyond wait for one, up to wait_ms */
-    size_t window_bytes;        /* HTTP/2: on the way per stream; 256 KiB */
-    int64_t idle_connection_ms; /* a connection without calls is closed after; 90 s */
-    int64_t ping_idle_ms;       /* HTTP/2 with calls, no byte for so long: ping; 30 s */
-    int64_t ping_timeout_ms;    /* … and no byte for so long after it: dead; 15 s */
-    int64_t fallback_ms;        /* a slow address gets company by the next one after; 250 ms */
+    size_t connections_max;     /* per origin; further calls wait, up to wait_ms; 64 */
+    size_t window_bytes;        /* HTTP/2: in flight per stream; 256 KiB */
+    int64_t idle_connection_ms; /* a connection without calls is closed after this; 90 s */
+    int64_t ping_idle_ms;       /* HTTP/2 with calls: ping after this time without a byte; 30 s */
+    int64_t ping_timeout_ms;    /* … and without a byte for this time after it: dead; 15 s */
+    int64_t fallback_ms;        /* the next address is tried in parallel after this; 250 ms */
 };
 
-/* Where a call goes. Calls of equal origins share connections. */
+/* The destination of a call. Calls with equal origins share connections. */
 struct http_origin {
     const char *host; /* name or address, IPv6 without brackets */
     uint16_t port;
     struct tls_context *tls; /* NULL: plain TCP */
     enum http_version version;
-    /* "http://user:pw@proxy:3128" or "https://…": CONNECT through it, for TLS and plain alike;
-     * NULL: direct. proxy_tls verifies an https:// proxy; NULL: the system's roots. */
+    /* "http://user:pw@proxy:3128" or "https://…": uses CONNECT for TLS and plain TCP; NULL: direct.
+     * proxy_tls verifies an https:// proxy; NULL: the system's roots. */
     const char *proxy_url;
     struct tls_context *proxy_tls;
-    /* Asked for every address that host resolves to; only those allowed are dialled, and exactly
-     * the address that was asked about. NULL: all. With a proxy it is not asked: the proxy
-     * resolves. */
+    /* Called for every address of the host. Only allowed addresses are dialled, exactly as passed.
+     * NULL: all are allowed. Not called with a proxy, because the proxy resolves the host. */
     bool (*address_allowed)(void *ctx, const struct sockaddr *address);
     void *address_ctx;
 };
 
-/* Zero means the default that is beside; HTTP_NO_TIMEOUT means none. */
+/* Zero means the default at the end of each comment; HTTP_NO_TIMEOUT means none. */
 #define HTTP_NO_TIMEOUT INT64_MAX
 struct http_timeouts {
-    int64_t wait_ms;       /* until there is a connection, all addresses tried; 60 s */
-    int64_t connect_ms;    /* resolve; then per address; 10 s */
-    int64_t tls_ms;        /* a handshake; a proxy's answer; 10 s */
-    int64_t first_byte_ms; /* request gone (or its last progress) to the head; 60 s */
-    int64_t idle_ms;       /* between pieces of the body, while not paused; none */
-    int64_t total_ms;      /* open to end; none */
+    int64_t wait_ms;       /* until connected, over all addresses; 60 s */
+    int64_t connect_ms;    /* for resolving, then for each address; 10 s */
+    int64_t tls_ms;        /* for a handshake, or a proxy's response; 10 s */
+    int64_t first_byte_ms; /* from the end (or last progress) of the request to the head; 60 s */
+    int64_t idle_ms;       /* between parts of the body, while not paused; none */
+    int64_t total_ms;      /* from open to end; none */
 };
 
 struct http_request {
     const struct http_origin *origin;
     const char *method;
-    const char *path;      /* "/a%20b?c=d": encoded, with its query */
+    const char *path;      /* "/a%20b?c=d": encoded, with the query */
     const char *authority; /* Host; NULL: host and port of the origin */
     struct http_headers headers;
-    struct str body;        /* whole; or */
+    struct str body;        /* the whole body; or */
     bool body_streamed;     /* … by http_call_write() and http_call_finish() */
-    int64_t body_bytes;     /* of a streamed one, if known; 0: not known */
-    bool gunzip;            /* ask for gzip and hand out what it unpacks to */
-    int64_t body_bytes_max; /* an answer longer than this (unpacked) is an error; 0: no limit */
+    int64_t body_bytes;     /* length of a streamed body; 0: unknown */
+    bool gunzip;            /* request gzip and deliver the unpacked body */
+    int64_t body_bytes_max; /* a longer (unpacked) response is an error; 0: no limit */
     struct http_timeouts timeouts;
 };
 
 struct http_response {
-    int status; /* 200 and up: 1xx are swallowed */
+    int status; /* 200 and up: 1xx are skipped */
     struct http_headers headers;
-    int64_t body_bytes; /* Content-Length; -1: not known; of the packed body with gunzip */
+    int64_t body_bytes; /* Content-Length; -1: unknown; with gunzip: of the packed body */
     bool http2;
     const struct sockaddr *address; /* of the peer: server or proxy */
 };
@@ -104,39 +105,41 @@ struct http_response {
 struct http_call_handlers {
     void (*head)(void *ctx, const struct http_response *response);
     void (*data)(void *ctx, struct str bytes);
-    /* err is NULL when the answer is complete, whatever its status. sent says that a byte of the
-     * request may have reached the server: with an error, the outcome is then unknown. */
+    /* err is NULL if the response is complete, whatever its status. sent: a byte of the request may
+     * have reached the server. With an error, the result is then unknown. */
     void (*end)(void *ctx, const struct error *err, bool sent);
-    /* Streamed request body: write now. First called when the connection is there; NULL otherwise.
-     */
+    /* Streamed request body: ready for writing. First called when connected. NULL if the body is
+     * not streamed. */
     void (*more)(void *ctx);
 };
 
 struct http_client *http_client_new(
     struct loop *loop, const struct http_client_options *options) must_check;
-/* Calls that still run get no end(). Not from a callback of a call. */
+/* Active calls get no end(). Must not be called from a callback of a call. */
 void http_client_free(struct http_client *c);
-/* Closes connections that carry no call; those that do are closed after their last one. For a
- * change of credentials or CA that must not meet an old connection. */
+/* Closes idle connections at once, and the others after their last call. For a change of
+ * credentials or CA, which must not use an old connection. */
 void http_client_retire(struct http_client *c);
 
 struct http_call *http_call_open(struct http_client *c, const struct http_request *request,
     const struct http_call_handlers *handlers, void *ctx) must_check;
-/* No end() comes. The stream is reset, or the HTTP/1.1 connection closed. */
+/* There will be no end(). Resets the stream, or closes the HTTP/1.1 connection. */
 void http_call_cancel(struct http_call *call);
-/* No data() and no end() of a complete answer until resumed; may be called at any time, often. */
+/* No data(), and no end() of a complete response, until resumed. May be called at any time,
+ * repeatedly. */
 void http_call_pause(struct http_call *call);
 void http_call_resume(struct http_call *call);
-/* Takes all bytes; false says: enough, wait for more(). Only after the first more(). */
+/* Takes all bytes. False means: wait for more() before writing again. Call only after the first
+ * more(). */
 bool http_call_write(struct http_call *call, struct str bytes);
 void http_call_finish(struct http_call *call);
 
 struct http_client_stats {
-    size_t calls;          /* open, waiting ones included */
+    size_t calls;          /* active and waiting calls */
     size_t connections;    /* established */
-    size_t dialling;       /* under way */
-    uint64_t dialled;      /* attempts ever */
-    uint64_t retried;      /* times that a call was given another connection */
-    size_t buffered_bytes; /* held in both directions by all calls, kernel and TLS not counted */
+    size_t dialling;       /* dials in progress */
+    uint64_t dialled;      /* dials in total */
+    uint64_t retried;      /* times that a call was moved to another connection */
+    size_t buffered_bytes; /* held for all calls, in both directions; without kernel and TLS */
 };
 struct http_client_stats http_client_stats(const struct http_client *c);

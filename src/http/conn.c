@@ -15,7 +15,7 @@
 #define CONN_READ_BYTES ((size_t)32768)
 #define CONN_READS_PER_TURN 4
 #define CONN_LAYERS_MAX 2
-#define CONN_QUEUE_MAX ((size_t)4 << 20) /* a bug if it is reached: producers look at pending */
+#define CONN_QUEUE_MAX ((size_t)4 << 20) /* above: a bug, see conn_pending() */
 
 struct conn {
     const struct env *env;
@@ -25,16 +25,16 @@ struct conn {
     void *ctx;
     struct tls_session *layers[CONN_LAYERS_MAX];
     size_t layer_count;
-    struct buf between; /* from the inner layer to the outer one */
+    struct buf between; /* from the inner TLS layer to the outer one */
     struct buf out;
-    size_t out_at; /* of out, taken by the kernel */
+    size_t out_at; /* part of `out` that the kernel has accepted */
     uint64_t written;
     bool reading, full, shut, shut_sent, at_end, closed_told, failure_told;
-    int write_failed;   /* errno of it */
-    struct timer again; /* hand out what waited while reading was off; report what came up */
-    struct error *err;  /* NULL: none so far; most connections never have one */
+    int write_failed;   /* its errno */
+    struct timer again; /* delivers data held while reading was off; reports errors */
+    struct error *err;  /* NULL: none; most connections never have one */
     bool failed;
-    int busy; /* callbacks on the stack: memory is kept until they are gone */
+    int busy; /* callbacks on the stack; memory is kept until they return */
     bool freed;
     union {
         struct sockaddr any;
@@ -129,7 +129,7 @@ void conn_abort(struct conn *c)
     conn_free(c);
 }
 
-/* Problems are told from the loop, never from inside a call of the owner. */
+/* Errors are reported from the loop, never from inside a call of the owner. */
 static void conn_fail(struct conn *c)
 {
     c->failed = true;
@@ -149,7 +149,7 @@ static void tell_closed(struct conn *c, const struct error *err)
 
 /* ---- out ---- */
 
-/* What the inner layer wants to say goes through the outer one. */
+/* Output of the inner layer goes through the outer one. */
 static void pass_between(struct conn *c)
 {
     if (c->between.len == 0)
@@ -195,7 +195,8 @@ uint64_t conn_confirmed(const struct conn *c)
     return info.tcpi_bytes_acked ? info.tcpi_bytes_acked - 1 : 0; /* the SYN counts, too */
 }
 
-/* A failed write is not the end: an answer that explains it may still be there to be read. */
+/* A failed write does not close the connection: a response that explains the failure may still be
+ * readable. */
 static void write_failure(struct conn *c, int number)
 {
     c->write_failed = number;
@@ -243,7 +244,7 @@ void conn_write(struct conn *c, struct str bytes)
     if (taken == bytes.len)
         return;
     conn_send(c, (struct str){ bytes.ptr + taken, bytes.len - taken });
-    conn_flush(c); /* which also finds what was wrong */
+    conn_flush(c); /* also detects errors */
 }
 
 void conn_shutdown(struct conn *c)
@@ -277,7 +278,7 @@ static bool handshake(struct conn *c, size_t level)
     return !c->freed;
 }
 
-/* Hands bytes to a layer, and what comes out of it to the next; false to stop. */
+/* Passes bytes to a layer, and its output to the next layer; false to stop. */
 static bool deliver(struct conn *c, size_t level, struct str bytes)
 {
     if (level == c->layer_count) {
@@ -291,7 +292,7 @@ static bool deliver(struct conn *c, size_t level, struct str bytes)
     tls_session_input(tls, bytes);
     if (!handshake(c, level))
         return false;
-    /* A layer above may have been added by secured(). */
+    /* secured() may have added a layer. */
     while (count > 0 && c->reading) {
         if (!tls_session_read(tls, plain, sizeof(plain), &count, err_of(c))) {
             pass_between(c);
@@ -317,7 +318,7 @@ static bool said_goodbye(const struct conn *c)
     return c->layer_count == 0;
 }
 
-/* After the end of input: tells it once everything before it was handed out. */
+/* After the end of input: reports it once all data before it is delivered. */
 static void finish_input(struct conn *c)
 {
     if (c->failed) {
@@ -347,13 +348,13 @@ static void read_some(struct conn *c)
     }
 }
 
-/* While nothing is read, an end of the other side waits; a broken connection does not. */
+/* While reading is paused, the peer's end of input waits, but a broken connection is reported. */
 static void look_for_reset(struct conn *c)
 {
     int number = 0;
     socklen_t size = sizeof(number);
     getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &number, &size);
-    number = number ?: c->write_failed; /* which took it off the socket */
+    number = number ?: c->write_failed; /* a failed write has cleared the socket's error */
     if (number) {
         fail_errno(err_of(c), number, "connection");
         c->failed = true;
@@ -378,7 +379,7 @@ static void ready(void *ctx, int events)
     if (!c->freed && (c->at_end || c->failed))
         finish_input(c);
     if (!c->freed && conn_pending(c) && !c->full)
-        conn_flush(c); /* alerts and key updates of TLS itself */
+        conn_flush(c); /* alerts and key updates of TLS */
     leave(c);
 }
 
@@ -418,7 +419,7 @@ void conn_secure(struct conn *c, struct tls_context *tls, const char *host, cons
     assert(c->layer_count < CONN_LAYERS_MAX);
     struct buf *out = c->layer_count == 0 ? &c->out : &c->between;
     c->layers[c->layer_count++] = tls_session_new(tls, host, alpn, out);
-    timer_set(c->env, &c->again, 0); /* a client speaks first */
+    timer_set(c->env, &c->again, 0); /* a client sends first */
 }
 
 bool conn_is_h2(const struct conn *c)

@@ -21,8 +21,8 @@ struct attempt {
     struct dial *dial;
     struct sockaddr_storage address;
     socklen_t length;
-    int fd;    /* -1: not under way */
-    int error; /* of connect() itself, told by the timer */
+    int fd;    /* -1: not in progress */
+    int error; /* of connect() itself; reported by the timer */
     struct loop_watch *watch;
     struct timer timeout;
 };
@@ -36,7 +36,7 @@ struct dial {
     struct loop_resolve *resolve;
     struct attempt attempts[DIAL_ADDRESSES_MAX];
     size_t count, started, running;
-    struct timer fallback; /* a slow address gets company */
+    struct timer fallback; /* starts the next address in parallel */
     struct timer timeout;  /* of the step after connecting */
     struct conn *conn;
     bool proxy_secured, tunnel_asked, secured;
@@ -47,7 +47,7 @@ struct dial {
 
 static void start_next(struct dial *d);
 
-/* The socket of an attempt, which is over. */
+/* Takes the socket out of an attempt, which is over. */
 static int attempt_take(struct attempt *t)
 {
     int fd = t->fd;
@@ -108,7 +108,7 @@ static void attempt_failed(struct attempt *t, int number)
     char name[64];
     name_address(t, name, sizeof(name));
     fail_errno(&t->dial->err, number, "connect %s", name);
-    if (t->dial->err.code == ERR_INTERNAL) /* no route, network down: the world, and for now */
+    if (t->dial->err.code == ERR_INTERNAL) /* no route, or network down: temporary */
         t->dial->err.code = ERR_UNAVAILABLE;
     attempt_stop(t);
     start_next(t->dial);
@@ -125,7 +125,7 @@ static void fallback_due(void *ctx)
     start_next(ctx);
 }
 
-/* ---- after TCP: layers ---- */
+/* ---- layers above TCP ---- */
 
 static void layers_failed(void *ctx, const struct error *err)
 {
@@ -158,7 +158,7 @@ static void ask_tunnel(struct dial *d)
     buf_done(&text);
 }
 
-/* The steps, each once, in this order; those that are not needed are left out. */
+/* The steps, each once, in this order; steps that are not needed are skipped. */
 static void next_layer(void *ctx)
 {
     struct dial *d = ctx;
@@ -251,7 +251,7 @@ static void attempt_start(struct attempt *t)
     t->watch = loop_watch_new(d->loop, fd, attempt_ready, t);
     timer_set(d->env, &t->timeout, d->o.connect_ms);
     if (connect(fd, address, t->length) < 0 && errno != EINPROGRESS) {
-        /* Told from the loop like any other failure: this runs inside a start. */
+        /* Reported from the loop like any other failure, because this runs inside dial_start(). */
         t->error = errno;
         timer_set(d->env, &t->timeout, 0);
         return;
@@ -307,8 +307,8 @@ static void add_address(struct dial *d, const struct addrinfo *one)
     d->count++;
 }
 
-/* Families in turns, beginning with the one that the resolver prefers: a broken IPv6 then costs one
- * fallback, not one per address (RFC 8305, 4). */
+/* Alternates the address families, beginning with the one that the resolver prefers: a broken IPv6
+ * then costs one fallback, not one per address (RFC 8305, 4). */
 static void use_addresses(struct dial *d, const struct addrinfo *list)
 {
     const struct addrinfo *next[2] = { list, list };

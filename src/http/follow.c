@@ -5,10 +5,10 @@
 
 struct follow {
     llhttp_t parser;
-    const struct follow *requests; /* of a follower of answers */
+    const struct follow *requests; /* for a follower of responses */
     enum follow_state state;
     bool head_done, last;
-    bool switched; /* what follows is of another protocol */
+    bool switched; /* the following bytes belong to another protocol */
 };
 
 static int on_request_head(struct follow *f)

@@ -1,14 +1,13 @@
 #pragma once
 
-/* Where the messages of HTTP/1.x end, in bytes that pass by. Nothing is kept and nothing changed: a
- * proxy that hands on what it reads learns from it when a connection is between two exchanges.
+/* Finds the ends of HTTP/1.x messages in a stream of bytes, without storing or changing them. A
+ * proxy that passes the bytes on uses this to know when a connection is between two exchanges.
  *
  *   IDLE ──byte──> INSIDE ──last byte──> ENDED ──follow_next()──> IDLE
  *      └──────────────┴──> LOST: no HTTP/1.x, or no more of it (HTTP/2's preface, 101, CONNECT)
  *
- * What cannot be followed is no error: the bytes are still good for whoever they are meant for.
- * Interim answers (100, 103) are part of the message that comes after them. An answer that only the
- * end of the connection ends stays INSIDE. */
+ * LOST is not an error: the bytes are still valid for the receiver. Interim responses (100, 103)
+ * are part of the message that follows. A response that ends with the connection stays INSIDE. */
 
 #include "base/str.h"
 
@@ -16,19 +15,21 @@ struct follow;
 
 enum follow_state { FOLLOW_IDLE, FOLLOW_INSIDE, FOLLOW_ENDED, FOLLOW_LOST };
 
-/* requests: what a client says. Otherwise what a server answers, one answer for each request; the
- * follower of these outlives it. */
+/* Follows a client's requests. The other one follows the server's responses, one for each request;
+ * the follower of the requests must outlive it. */
 struct follow *follow_requests_new(void) must_check;
 struct follow *follow_answers_new(const struct follow *requests) must_check;
 void follow_free(struct follow *f);
-/* Looks at bytes up to the end of a message: how many those are. All of them once it is lost. */
+/* Reads bytes up to the end of a message, and returns their number. Once LOST, returns the length
+ * of all bytes. */
 size_t follow_feed(struct follow *f, struct str bytes) must_check;
 enum follow_state follow_state(const struct follow *f);
-/* Of an ended message: it was the last of its connection; it came in chunks. */
+/* For an ended message: whether it was the last one of its connection, and whether it was
+ * chunked. */
 bool follow_is_last(const struct follow *f);
 bool follow_is_chunked(const struct follow *f);
-/* Of a request: its head is whole, so a server may act on it; and doing that twice would not be the
- * same as doing it once (RFC 9110, 9.2.2). */
+/* For a request: its head is complete, so that a server may act on it, and repeating it is not safe
+ * (RFC 9110, 9.2.2). */
 bool follow_may_act(const struct follow *f);
-/* After an end. */
+/* Call after the end of a message. */
 void follow_next(struct follow *f);

@@ -30,7 +30,7 @@ bool gunzip_some(
     struct gunzip *g, struct str *in, char *into, size_t size, size_t *ret, struct error *err)
 {
     *ret = 0;
-    if (g->complete && in->len) { /* members may follow each other: RFC 1952, 2.2 */
+    if (g->complete && in->len) { /* there may be several members: RFC 1952, 2.2 */
         inflateReset(&g->z);
         g->complete = false;
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Packs a body as it goes out: the other side of gunzip.h. Fast rather than small. */
+/* Packs a body as a stream, the reverse of gunzip.h. Optimized for speed, not size. */
 
 #include "base/buf.h"
 #include "base/str.h"
@@ -9,5 +9,5 @@ struct gzip;
 
 struct gzip *gzip_new(void) must_check;
 void gzip_free(struct gzip *g);
-/* Adds the packed form of some bytes, as far as it is ready; last: there are no more. */
+/* Adds the packed form of some bytes, as far as it is ready. last: these are the last bytes. */
 void gzip_add(struct gzip *g, struct str bytes, bool last, struct buf *to);

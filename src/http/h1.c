@@ -14,8 +14,7 @@
  *                                                       answer is out (pipelining waits in held)
  *   head, body ─> out ─> output
  *
- * After an upgrade llhttp has no part in it any more: bytes are data as they come.
- */
+ * After an upgrade llhttp is not used any more: all bytes are data. */
 
 #define H1_HELD_MAX ((size_t)16 << 10)  /* pipelined bytes; more wait in the kernel */
 #define H1_PIECE_MAX ((size_t)16 << 10) /* of a body, per output */
@@ -25,21 +24,21 @@ struct h1 {
     struct wire wire;
     llhttp_t parser;
     struct stream *current;
-    enum h1_framing framing; /* of what we send */
+    enum h1_framing framing; /* of our message */
     struct buf out;
-    size_t out_given; /* of out, handed to the owner */
+    size_t out_given; /* part of `out` passed to the owner */
     struct buf held;
     struct buf target;
     bool parsing, stopped;
     bool message_open; /* a message is being read */
     bool in_trailers;
-    bool discarding; /* server: answered, the rest of the request is thrown away */
+    bool discarding; /* server: responded; the rest of the request is discarded */
     int64_t discarded;
     bool keep_alive;
-    bool eof; /* of the other side's bytes */
+    bool eof; /* the peer has closed */
     int refuse_status;
     const char *refuse_reason;
-    bool refuse_aloud; /* the client is told the reason */
+    bool refuse_aloud; /* the response includes the reason */
 };
 
 static struct h1 *h1_of(struct wire *w)
@@ -52,9 +51,9 @@ static struct str get_slice(const char *at, size_t length)
     return (struct str){ at, length };
 }
 
-/* ---- what llhttp found ---- */
+/* ---- callbacks of llhttp ---- */
 
-/* Ends the parsing with an answer (server) or an error (client). */
+/* Ends the parsing with a response (server) or an error (client). */
 static int refuse(struct h1 *h, int status, const char *reason)
 {
     h->refuse_status = status;
@@ -62,7 +61,7 @@ static int refuse(struct h1 *h, int status, const char *reason)
     return HPE_USER;
 }
 
-/* The same; the client is told why, in the words of Go's server. */
+/* The same, but the response includes the reason, as in Go's server. */
 static int refuse_aloud(struct h1 *h, int status, const char *reason)
 {
     h->refuse_aloud = true;
@@ -98,7 +97,7 @@ static int on_url(llhttp_t *p, const char *at, size_t length)
 static int on_field(llhttp_t *p, const char *at, size_t length)
 {
     struct h1 *h = p->data;
-    if (h->in_trailers) /* nothing asked for trailers: counted, not kept */
+    if (h->in_trailers) /* trailers are not used: counted, not kept */
         h->wire.head.bytes += length;
     else
         head_add_name(&h->wire.head, get_slice(at, length));
@@ -124,7 +123,8 @@ static int64_t body_bytes_of(const llhttp_t *p)
     return p->type == HTTP_REQUEST ? 0 : -1;
 }
 
-/* "timeout=5" of a Keep-Alive field: what many servers that close idle connections say. */
+/* Reads "timeout=5" from a Keep-Alive header, which many servers send that close idle
+ * connections. */
 static void learn_idle_limit(struct wire *w, struct http_headers headers)
 {
     struct str rest = http_header_find(headers, "keep-alive");
@@ -147,7 +147,7 @@ static int on_response_head(struct h1 *h, struct wire_head *head)
     if (head->status == 101)
         return refuse(h, 0, "the server switched protocols unasked");
     if (head->status < 200)
-        return 1; /* an interim answer has no body, whatever its head says */
+        return 1; /* an interim response has no body, whatever its head says */
     bool no_body = s->is_head_request || head->status == 204 || head->status == 304;
     if (no_body && !s->is_head_request)
         head->body_bytes = 0;
@@ -156,14 +156,14 @@ static int on_response_head(struct h1 *h, struct wire_head *head)
     if (s->on && s->on->head)
         s->on->head(s->ctx, head);
     if (!h->current || h->wire.finished)
-        return HPE_USER; /* cancelled in there */
+        return HPE_USER; /* cancelled in the callback */
     if (no_body)
         return 1;
     return h->current->paused ? HPE_PAUSED : 0;
 }
 
-/* "/path?query" as it is; "http://host/path" as a proxy would get it, of which the path may be
- * missing; "*" for OPTIONS. */
+/* Accepts "/path?query"; "http://host/path", as sent to a proxy, with an optional path; and "*" for
+ * OPTIONS. */
 static bool split_target(struct wire_head *head)
 {
     struct str t = head->target;
@@ -181,7 +181,7 @@ static bool split_target(struct wire_head *head)
     return true;
 }
 
-/* Whether every % of the path has its two digits. */
+/* Whether every % in the path is followed by two digits. */
 static bool is_decodable(struct str target)
 {
     for (size_t i = 0; i < target.len && target.ptr[i] != '?'; i++)
@@ -264,7 +264,7 @@ static int on_headers_complete(llhttp_t *p)
     h->in_trailers = true;
     h->wire.head_since_ms = 0;
     int result = h->wire.config.is_server ? on_request_head(h, &head) : on_response_head(h, &head);
-    /* A head is valid during its handler only, and streams stay open for long. */
+    /* A head is valid only during its callback, but streams stay open for a long time. */
     h->wire.head.bytes += h->target.len;
     head_forget(&h->wire.head);
     buf_done(&h->target);
@@ -275,7 +275,7 @@ static int on_body(llhttp_t *p, const char *at, size_t length)
 {
     struct h1 *h = p->data;
     struct stream *s = h->current;
-    if (length == 0) /* llhttp goes on after a stop */
+    if (length == 0) /* llhttp continues after a stop */
         return 0;
     if (h->discarding) {
         h->discarded += (int64_t)length;
@@ -288,7 +288,7 @@ static int on_body(llhttp_t *p, const char *at, size_t length)
     if (s->on && s->on->data)
         s->on->data(s->ctx, get_slice(at, length));
     if (h->wire.failed || h->wire.finished || h->current != s)
-        return HPE_USER; /* cut or cancelled in there */
+        return HPE_USER; /* cut or cancelled in the callback */
     return s->paused ? HPE_PAUSED : 0;
 }
 
@@ -324,7 +324,7 @@ static void finish_connection(struct h1 *h)
     wire_kick(&h->wire);
 }
 
-/* A request that cannot be served, or an answer that cannot be read. */
+/* A request that cannot be served, or a response that cannot be parsed. */
 static void give_up(struct h1 *h)
 {
     struct error err;
@@ -350,7 +350,7 @@ static void give_up(struct h1 *h)
     finish_connection(h);
 }
 
-/* Goes on to the next message when this one is through in the directions that matter. */
+/* Continues with the next message when the current one is complete in the necessary directions. */
 static void settle(struct h1 *h)
 {
     struct stream *s = h->current;
@@ -384,7 +384,7 @@ static void settle(struct h1 *h)
 
 /* ---- in ---- */
 
-/* A pause holds the body back, not the head. */
+/* A pause applies to the body, not to the head. */
 static bool is_held_back(const struct stream *s)
 {
     return s->paused && s->in_head && !s->in_done;
@@ -398,7 +398,7 @@ static bool may_parse(const struct h1 *h)
     return s ? !s->in_done && !is_held_back(s) : h->wire.config.is_server;
 }
 
-/* Feeds llhttp as far as it may go; how much it took. */
+/* Feeds llhttp as far as allowed; returns the number of bytes consumed. */
 static size_t parse(struct h1 *h, struct str bytes)
 {
     size_t done = 0;
@@ -429,7 +429,7 @@ static void update_reading(struct h1 *h)
     h->wire.owner->set_reading(h->wire.owner_ctx, !waits && h->held.len <= H1_HELD_MAX);
 }
 
-/* Bytes of another protocol; what comes while they are not wanted is held. */
+/* Delivers bytes of another protocol; while the stream is paused they are held. */
 static void hand_out(struct h1 *h, struct str bytes)
 {
     struct stream *s = h->current;
@@ -463,13 +463,13 @@ static void h1_feed(struct wire *w, struct str bytes)
     if (w->failed || w->finished)
         return;
     if (done < bytes.len && !w->config.is_server && !h->current)
-        finish_connection(h); /* more than the answer: never to be used again */
+        finish_connection(h); /* data after the response: do not reuse the connection */
     else
         buf_add(&h->held, bytes.ptr + done, bytes.len - done);
     update_reading(h);
 }
 
-/* The other side has ended, and everything before that was read. */
+/* The peer has closed, and everything before that was read. */
 static void end_input(struct h1 *h)
 {
     struct stream *s = h->current;
@@ -478,7 +478,7 @@ static void end_input(struct h1 *h)
     h->keep_alive = false;
     if (!is_server && s && s->in_head && !s->in_done) {
         h->parsing = true;
-        llhttp_errno_t rc = llhttp_finish(&h->parser); /* an answer that the end completes */
+        llhttp_errno_t rc = llhttp_finish(&h->parser); /* may complete a response */
         h->parsing = false;
         h->keep_alive = false;
         if (rc == HPE_OK || rc == HPE_PAUSED)
@@ -488,7 +488,7 @@ static void end_input(struct h1 *h)
     if (!s)
         finish_connection(h);
     else if (s->in_done && (!is_server || s->out_finished))
-        return; /* it waits for a resume; or it asked, ended its side, and gets its answer */
+        return; /* paused; or the client only closed its sending side, and waits for its response */
     else if (!is_server)
         wire_fail(&h->wire, ERR_UNAVAILABLE, "the server closed before it had answered");
     else {
@@ -511,7 +511,7 @@ static void h1_eof(struct wire *w)
     struct h1 *h = h1_of(w);
     h->eof = true;
     if (w->config.is_server && !is_upgraded(h))
-        buf_done(&h->held); /* pipelined by one who has gone */
+        buf_done(&h->held); /* pipelined requests of a client that has left */
     wire_kick(w);
 }
 
@@ -525,7 +525,7 @@ static void h1_step(struct wire *w)
         hand_out(h, buf_str(&held));
         buf_done(&held);
     } else if ((h->held.len || h->stopped) && may_parse(h)) {
-        /* Parsing can end the connection, which empties held: work on what was taken out. */
+        /* Parsing can end the connection, which empties `held`: so work on a copy. */
         struct buf held = h->held;
         struct str in = { held.ptr ?: "", held.len };
         buf_init(&h->held, held.limit);
@@ -609,7 +609,7 @@ static void h1_upgrade(struct stream *s, struct str protocol, struct http_header
 
 static void h1_wake(struct stream *s)
 {
-    (void)s; /* output looks by itself */
+    (void)s; /* h1_output() checks by itself */
 }
 
 static void h1_dropped(struct stream *s)
@@ -671,7 +671,7 @@ struct wire *wire_h1_new(const struct env *env, const struct wire_config *config
     wire_init(&h->wire, &h1_ops, env, config, owner, ctx);
     llhttp_init(&h->parser, config->is_server ? HTTP_REQUEST : HTTP_RESPONSE, &settings);
     h->parser.data = h;
-    buf_init(&h->out, SIZE_MAX / 2); /* a head and one piece of a body */
+    buf_init(&h->out, SIZE_MAX / 2); /* a head and one part of a body */
     buf_init(&h->held, SIZE_MAX / 2);
     buf_init(&h->target, h->wire.head.limits.header_bytes_max);
     return &h->wire;

@@ -4,19 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* HTTP/2 on one connection: nghttp2 does the framing, this gives and takes the windows.
+/* HTTP/2 on one connection: nghttp2 does the framing, and this file the flow control.
  *
- * The window of the connection is given back as soon as bytes come, that of a stream when they are
- * handed out. So a paused stream holds back its own sender and nobody else, and holds at
- * most its window. */
+ * The connection window is restored as soon as bytes arrive, and a stream window when they are
+ * delivered. So a paused stream holds back only its own sender, and buffers at most its window. */
 
 #define H2_CONNECTION_WINDOW_MIN ((size_t)1 << 20)
 #define H2_WINDOW_DEFAULT ((size_t)64 << 10)
-/* A client that opens streams only to reset them costs us the work (CVE-2023-44487). */
+/* A client that opens streams only to reset them costs work (CVE-2023-44487). */
 #define H2_RESETS_MAX 400
 #define H2_RESETS_WINDOW_MS 10000
-/* A few bytes that name large fields of the table are unpacked into megabytes, even after the head
- * was found too large: the connection ends when it goes on beyond this many times the limit. */
+/* A few bytes that refer to large fields of the table unpack to megabytes, even after the head was
+ * found too large. The connection ends beyond this many times the limit. */
 #define H2_HEAD_EXCESS 4
 
 struct h2 {
@@ -25,7 +24,7 @@ struct h2 {
     bool draining, drain_final;
     int resets;
     int64_t resets_since_ms;
-    char goodbye[160]; /* what a GOAWAY of the other side said */
+    char goodbye[160]; /* the message of the peer's GOAWAY */
 };
 
 static struct h2 *h2_of(struct wire *w)
@@ -38,13 +37,14 @@ static struct stream *stream_of(struct h2 *h, int32_t id)
     return nghttp2_session_get_stream_user_data(h->session, id);
 }
 
-/* From here on nghttp2 does not know the stream's owner any more. */
+/* From now on nghttp2 does not call the stream's owner any more. */
 static void forget(struct h2 *h, struct stream *s)
 {
     nghttp2_session_set_stream_user_data(h->session, s->id, NULL);
 }
 
-/* Not for a stream that is closed on both sides already; one that was not sent yet is dropped. */
+/* Does nothing for a stream that is closed on both sides; a stream that was not sent yet is
+ * dropped. */
 static void reset(struct h2 *h, const struct stream *s, uint32_t code)
 {
     if (s->marked && !nghttp2_session_find_stream(h->session, s->id))
@@ -55,7 +55,7 @@ static void reset(struct h2 *h, const struct stream *s, uint32_t code)
 
 /* ---- in ---- */
 
-/* Tells the end of what came in, once all before it was handed out. */
+/* Reports the end of the input, once all data before it is delivered. */
 static void settle(struct h2 *h, struct stream *s)
 {
     if (!s->in_done || s->end_told || s->paused || s->held.len)
@@ -86,7 +86,7 @@ static int64_t body_bytes_of(struct http_headers headers, bool ended)
     return head_content_length(http_header_find(headers, "content-length"), &length) ? length : -1;
 }
 
-/* Takes the pseudo fields off the front, where they must stand. */
+/* Removes the pseudo-headers, which must come first. */
 static void read_head(struct h2 *h, bool ended, struct wire_head *head)
 {
     *head = (struct wire_head){ .headers = head_headers(&h->wire.head) };
@@ -161,7 +161,7 @@ static void got_request(struct h2 *h, int32_t id, bool ended)
 {
     struct wire_head head;
     if (h->wire.head.too_large) {
-        got_reset(h); /* the same work for nothing */
+        got_reset(h); /* the same wasted work as a reset */
         refuse_request(h, id, "431");
         return;
     }
@@ -317,7 +317,7 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, 
         return 0;
     forget(h, s);
     if (complete)
-        return 0; /* it only waits for a resume */
+        return 0; /* only waits for a resume */
     if (h->wire.config.is_server)
         fail(&err,
             ERR_UNAVAILABLE,
@@ -330,12 +330,12 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, 
             nghttp2_http2_strerror(code),
             *h->goodbye ? ", after " : "",
             h->goodbye);
-    /* Also what nghttp2 says of streams above the last one of a GOAWAY. */
+    /* nghttp2 also reports this for streams above the last one of a GOAWAY. */
     stream_close(s, &err, code != NGHTTP2_REFUSED_STREAM);
     return 0;
 }
 
-/* Hands out what came while the stream was paused. */
+/* Delivers data that arrived while the stream was paused. */
 static void hand_out(struct h2 *h, struct stream *s)
 {
     struct buf held = s->held;
@@ -359,8 +359,7 @@ static void h2_step(struct wire *w)
             hand_out(h, s);
         else if (has_end)
             settle(h, s);
-        s = has_data || has_end ? w->streams
-                                : s->next; /* that one, or its neighbour, may be gone */
+        s = has_data || has_end ? w->streams : s->next; /* the callback may free streams */
     }
     if (h->draining && h->drain_final && w->stream_count == 0)
         w->finished = true;
@@ -413,7 +412,8 @@ static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, v
         return 0;
     if (s)
         s->out_done = true;
-    /* Answered before the request had come in whole: the rest of it is not wanted. */
+    /* The response was sent before the whole request arrived: the rest of the request is not
+     * needed. */
     if (h->wire.config.is_server && nghttp2_session_get_stream_remote_close(session, id) == 0)
         nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR);
     if (s && h->wire.config.is_server) {
@@ -473,7 +473,7 @@ static nghttp2_nv field_of(struct str name, struct str value)
 
 #define H2_OWN_FIELDS_MAX 5
 
-/* Behind the count pseudo fields that are there; how many it is then. */
+/* Adds the headers after `count` pseudo-headers; returns the new count. */
 static size_t add_fields(
     nghttp2_nv *fields, size_t count, const struct wire_head *head, char length[24])
 {
@@ -538,7 +538,7 @@ static void h2_dropped(struct stream *s)
 static size_t h2_capacity(const struct wire *w)
 {
     const struct h2 *h = container_of(w, const struct h2, wire);
-    size_t most = 1; /* until the server has said */
+    size_t most = 1; /* until the server has sent its settings */
     if (!w->settling)
         most = nghttp2_session_get_remote_settings(
             h->session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
@@ -552,7 +552,7 @@ static void h2_ping(struct wire *w)
     nghttp2_submit_ping(h2_of(w)->session, NGHTTP2_FLAG_NONE, NULL);
 }
 
-/* RFC 9113, 6.8: first a GOAWAY that refuses nothing, and after a round trip the one that does. */
+/* RFC 9113, 6.8: first a GOAWAY that refuses nothing, and after a round trip the final one. */
 static void h2_drain(struct wire *w)
 {
     struct h2 *h = h2_of(w);
@@ -597,7 +597,7 @@ static void submit_settings(struct h2 *h)
         { NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, head_max },
         { NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS,
             (uint32_t)(config->is_server ? config->streams_max : 0) },
-        { NGHTTP2_SETTINGS_ENABLE_PUSH, 0 }, /* for clients only, so it comes last */
+        { NGHTTP2_SETTINGS_ENABLE_PUSH, 0 }, /* sent by clients only, so it is last */
     };
     size_t count = lengthof(entries) - (config->is_server ? 1 : 0);
     nghttp2_submit_settings(h->session, NGHTTP2_FLAG_NONE, entries, count);

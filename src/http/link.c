@@ -4,9 +4,9 @@
 
 #include "http/loop.h"
 
-#define LINK_OUT_HIGH ((size_t)32 << 10) /* pending on the connection: no more is produced */
+#define LINK_OUT_HIGH ((size_t)32 << 10) /* stop producing above this */
 #define LINK_ROUNDS_PER_TURN 8
-#define LINK_LINGER_MS 2000 /* for a client to read our last words before a reset can eat them */
+#define LINK_LINGER_MS 2000 /* for the client to read our last bytes */
 #define LINK_FLUSH_MS 10000
 
 struct link {
@@ -19,7 +19,7 @@ struct link {
     struct timer ping;
     struct timer linger;
     int64_t ping_idle_ms, ping_timeout_ms;
-    int64_t ping_sent_ms; /* 0: none under way */
+    int64_t ping_sent_ms; /* 0: none in flight */
     int64_t read_ms, moved_ms;
     uint64_t seen_written;
     bool shut;
@@ -41,7 +41,7 @@ static void gone(struct link *l, const struct error *err)
     l->on->gone(l->ctx, err);
 }
 
-/* ---- the connection says ---- */
+/* ---- callbacks of the connection ---- */
 
 static void conn_data(void *ctx, struct str bytes)
 {
@@ -69,7 +69,7 @@ static const struct conn_handlers conn_handlers = {
     .closed = conn_ended,
 };
 
-/* ---- the wire says ---- */
+/* ---- callbacks of the wire ---- */
 
 static void wire_request(void *ctx, struct stream *s, const struct wire_head *head)
 {
@@ -91,7 +91,7 @@ static const struct wire_owner wire_owner = {
 
 /* ---- turns ---- */
 
-/* True if the wire has nothing more to say for now. */
+/* True if the wire has no more output for now. */
 static bool produce(struct link *l)
 {
     bool all = false;
@@ -107,8 +107,8 @@ static bool produce(struct link *l)
     return all;
 }
 
-/* Our last words are out: a client is done; a server waits a little for the other side to read them
- * and close, because closing with unread input resets the connection (RFC 9112, 9.6). */
+/* All output is sent. A client is done. A server waits a little for the peer to read it and close,
+ * because closing with unread input resets the connection (RFC 9112, 9.6). */
 static void finish(struct link *l)
 {
     if (conn_pending(l->conn) > 0) {
@@ -143,7 +143,7 @@ static void turn(void *ctx)
     for (int i = 0; i < LINK_ROUNDS_PER_TURN && !all && !l->shut; i++) {
         all = produce(l);
         if (conn_pending(l->conn) > 0)
-            all = true; /* room() comes */
+            all = true; /* room() will be called */
     }
     if (conn_written(l->conn) != l->seen_written) {
         l->seen_written = conn_written(l->conn);
@@ -163,7 +163,7 @@ static void turn(void *ctx)
     }
 }
 
-/* Any byte is a sign of life, not only the answer to the ping. */
+/* Any byte proves that the peer is alive, not only the reply to the ping. */
 static void ping_due(void *ctx)
 {
     struct link *l = ctx;

@@ -1,8 +1,7 @@
 #pragma once
 
-/* A connection with HTTP on it: what the pool of the client and the server have in common. It moves
- * bytes between conn and wire without letting either run ahead, sends pings, and ends things in
- * order. */
+/* An HTTP connection, as used by both the client's pool and the server. It moves bytes between conn
+ * and wire so that neither buffers too much, sends pings, and shuts down in the right order. */
 
 #include "http/conn.h"
 #include "http/wire.h"
@@ -17,22 +16,26 @@ struct link_options {
 
 struct link_handlers {
     void (*request)(void *ctx, struct stream *s, const struct wire_head *head); /* server */
-    /* After each turn: streams came or went, there is more or less capacity. May free the link. */
+    /* Called after each turn: the number of streams or the capacity may have changed. May free the
+     * link. */
     void (*changed)(void *ctx);
-    /* The connection is over and every stream was told. err NULL: properly. Frees the link. */
+    /* The connection is over, and every stream was closed. err NULL: it ended properly. Frees the
+     * link. */
     void (*gone)(void *ctx, const struct error *err);
 };
 
-/* Takes conn. */
+/* Takes over conn. */
 struct link *link_new(struct loop *loop, struct conn *conn, const struct link_options *options,
     const struct link_handlers *handlers, void *ctx) must_check;
-/* Cuts; streams are forgotten without a word. Not from a callback of a stream. */
+/* Cuts the connection; streams are freed without a callback. Must not be called from a callback of
+ * a stream. */
 void link_free(struct link *l);
 struct wire *link_wire(struct link *l);
 struct conn *link_conn(struct link *l);
-/* Bytes that came before the link was made, on a server that had to look at them. */
+/* Feeds bytes that a server read before the link was created, to detect the protocol. */
 void link_feed(struct link *l, struct str bytes);
-/* Cuts soon, from anywhere: streams are told this error, then gone(). */
+/* Cuts the connection soon; may be called from anywhere. Streams are closed with this error, then
+ * gone() is called. */
 void link_fail(struct link *l, enum error_code code, const char *text);
-/* When a byte last moved, in either direction. */
+/* When the last byte was sent or received. */
 int64_t link_active_ms(const struct link *l);

@@ -31,7 +31,7 @@ int listen_tcp(const char *address, uint16_t port, struct error *err)
         .ai_socktype = SOCK_STREAM,
         .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
     };
-    /* The IPv6 wildcard takes IPv4 too; a machine without IPv6 has only the other. */
+    /* The IPv6 wildcard accepts IPv4, too; a machine without IPv6 has only the IPv4 one. */
     const char *const tries[] = { address ?: "::", address ? NULL : "0.0.0.0" };
     char service[8];
     int fd = -1;

@@ -15,7 +15,7 @@ static int64_t clock_ms(clockid_t clock)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* With the time that the machine slept: a lease that ran out meanwhile has run out. */
+/* Includes the time that the machine slept: a lease that expired meanwhile has expired. */
 static int64_t real_mono_ms(void *ctx)
 {
     (void)ctx;
@@ -47,7 +47,7 @@ static void nothing_to_do(uv_timer_t *t)
     (void)t;
 }
 
-/* libuv's time is that of the last return from epoll. */
+/* libuv's time is the time of the last return from epoll. */
 static void let_gather(struct loop *loop)
 {
     int64_t left_ms = loop->gather_ms - (int64_t)(uv_hrtime() / 1000000 - uv_now(&loop->uv));
@@ -64,7 +64,7 @@ static void before_waiting(uv_prepare_t *p)
     bool due = timers_next_ms(&loop->timers) <= env_mono_ms(&loop->env);
     timers_run(&loop->timers, env_mono_ms(&loop->env));
     if (loop->stopped || (due && loop->until))
-        uv_stop(&loop->uv); /* looks at descriptors, but does not wait for them */
+        uv_stop(&loop->uv); /* polls the descriptors without waiting */
     if (loop->gather_ms)
         let_gather(loop);
     int64_t next_ms = timers_next_ms(&loop->timers);
@@ -80,7 +80,7 @@ static void before_waiting(uv_prepare_t *p)
 struct loop *loop_new(void)
 {
     struct loop *loop = mem_new_of(struct loop);
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of a write, not the end of us */
+    signal(SIGPIPE, SIG_IGN); /* writing to a closed pipe must fail, not kill the process */
     int rc = uv_loop_init(&loop->uv);
     assert(rc == 0);
     loop->env = (struct env){
@@ -122,7 +122,7 @@ void loop_gather(struct loop *loop, int64_t ms)
     loop->gather_ms = ms;
 }
 
-/* libuv does not know our timers: it must get as far as the prepare handle once. */
+/* libuv does not know our timers, so its loop must run up to the prepare handle once. */
 static void wake_up(struct loop *loop)
 {
     uv_timer_start(&loop->wake, nothing_to_do, 0, 0);
@@ -185,7 +185,7 @@ static void watch_ready(uv_poll_t *poll, int status, int uv_events)
         if (uv_events & event_bits[i].uv)
             events |= event_bits[i].ours;
     w->ready(w->ctx, events);
-    /* libuv stops a handle on an error, though there may be bytes before it that are not read. */
+    /* libuv stops a handle on an error, although there may be unread bytes before the error. */
     int wanted = w->events;
     if (status < 0 && wanted && !uv_is_closing((uv_handle_t *)poll) &&
         !uv_is_active((uv_handle_t *)poll)) {
@@ -236,7 +236,7 @@ void loop_watch_free(struct loop_watch *w)
 
 struct loop_resolve {
     uv_getaddrinfo_t request;
-    struct timer known; /* no thread was needed, or none could be had: said later, not at once */
+    struct timer known; /* no thread was needed, or available: reported later */
     const struct env *env;
     int status;
     struct addrinfo *list;
@@ -252,7 +252,8 @@ static void resolve_end(void *ctx)
     if (r->found && r->status == 0) {
         r->found(r->ctx, r->list, NULL);
     } else if (r->found) {
-        /* "no such name" is for now: records appear, and a DNS server can be wrong for a while. */
+        /* "no such name" is temporary: records appear later, and a DNS server can be wrong for a
+         * while. */
         fail(&err, ERR_UNAVAILABLE, "resolve %s: %s", r->host, uv_strerror(r->status));
         r->found(r->ctx, NULL, &err);
     }
@@ -320,7 +321,7 @@ struct loop_resolve *loop_resolve(struct loop *loop, const char *host, uint16_t 
         .ai_protocol = IPPROTO_TCP,
         .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
     };
-    /* An address needs no thread, and most hosts in a cluster are one. */
+    /* An address needs no thread, and most hosts in a cluster are addresses. */
     bool numeric = getaddrinfo(host, service, &hints, &r->list) == 0;
     hints.ai_flags = AI_NUMERICSERV;
     if (!numeric)
@@ -337,7 +338,7 @@ void loop_resolve_cancel(struct loop_resolve *r)
         timer_stop(r->env, &r->known);
         resolve_end(r);
     } else {
-        /* Fails if a thread has begun; then the answer is thrown away when it comes. */
+        /* Fails if a thread has started; then the result is discarded when it arrives. */
         uv_cancel((uv_req_t *)&r->request);
     }
 }

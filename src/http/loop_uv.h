@@ -1,6 +1,6 @@
 #pragma once
 
-/* What loop.c and process.c share; nobody else includes libuv. */
+/* What loop.c and process.c share. No other file includes libuv. */
 
 #include <uv.h>
 
@@ -15,8 +15,8 @@ struct loop {
     int64_t gather_ms;
     const char *hosts; /* a file; NULL: none */
     bool stopped;
-    bool until; /* in loop_run_until(): somebody looks after every turn */
+    bool until; /* in loop_run_until(): checks the condition after every turn */
 };
 
-/* "name: message" of a libuv error number, as fail() does. */
+/* Fails with "name: message" for a libuv error number. */
 bool loop_fail(struct error *err, int uv_error, const char *what);

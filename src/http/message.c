@@ -48,7 +48,7 @@ bool head_content_length(struct str value, int64_t *ret)
     return value.len && value.ptr[0] != '-' && str_to_int(value, ret);
 }
 
-/* ---- coming in ---- */
+/* ---- incoming ---- */
 
 void head_init(struct head_builder *h, const struct http_limits *limits)
 {
@@ -138,7 +138,7 @@ struct http_headers head_headers(struct head_builder *h)
     return (struct http_headers){ h->list, h->count };
 }
 
-/* ---- going out ---- */
+/* ---- outgoing ---- */
 
 static bool is_token(struct str name)
 {

@@ -130,7 +130,7 @@ void pool_leave(struct http_call *call)
         timer_set(o->client->env, &o->turn, 0);
 }
 
-/* All that wait now; not those that their end() may add. */
+/* Fails all calls that wait now, but not those that their end() may add. */
 static void fail_waiting(struct origin *o, const struct error *err)
 {
     struct error copy = *err;
@@ -161,7 +161,7 @@ static void pooled_idle(void *ctx)
     origin_free_if_unused(o);
 }
 
-/* A little less than what the server said, so that ours is the side that closes. */
+/* A little less than the server's timeout, so that our side closes first. */
 static int64_t idle_limit_ms(const struct pooled *p)
 {
     int64_t ours = p->origin->client->o.idle_connection_ms;
@@ -190,7 +190,7 @@ static void pooled_changed(void *ctx)
 
 static void pooled_gone(void *ctx, const struct error *err)
 {
-    (void)err; /* the calls on it were told */
+    (void)err; /* the calls on it have ended already */
     struct pooled *p = ctx;
     struct origin *o = p->origin;
     pooled_free(p);
@@ -262,10 +262,10 @@ static void start_dial(struct origin *o, const struct http_timeouts *timeouts)
     d->dial = dial_start(o->client->loop, &options, dialled, d);
 }
 
-/* ---- who gets what ---- */
+/* ---- assigning connections ---- */
 
-/* A connection that served before may have been closed over there without our loop having seen it
- * yet; what is found so costs no failed request. */
+/* A reused connection may have been closed by the server, and our loop has not noticed yet.
+ * Checking here avoids a failed request. */
 static bool is_usable(struct pooled *p)
 {
     struct wire *w = link_wire(p->link);
@@ -277,7 +277,7 @@ static bool is_usable(struct pooled *p)
         w->closing = true;
         wire_kick(w);
     }
-    return w->is_h2; /* a ping or settings may be waiting there; a GOAWAY is retried */
+    return w->is_h2; /* may be a ping or settings; after a GOAWAY the call is retried */
 }
 
 static struct pooled *find_connection(struct origin *o, bool *ret_settling)

@@ -2,9 +2,10 @@
 
 /* The connections of a client, by origin, and the calls that wait for one.
  *
- *   call ─> origin.waiting ─> a connection with capacity      or a new one is dialled: one at a
- * time while the protocol may be HTTP/2, as many as wait when it is HTTP/1
- */
+ *   call ─> origin.waiting ─> a connection with capacity, or a new one
+ *
+ * While the protocol may be HTTP/2, connections are dialled one at a time; with HTTP/1, one for
+ * each waiting call. */
 
 #include "base/arena.h"
 #include "http/client.h"
@@ -18,12 +19,12 @@ struct pooled;
 struct origin {
     struct http_client *client;
     struct origin *next;
-    struct arena arena; /* of the texts in key and dial */
+    struct arena arena; /* for the texts in key and dial */
     struct http_origin key;
     struct dial_options dial;
-    struct error err; /* set: it cannot be dialled at all */
+    struct error err; /* set: the origin cannot be dialled at all */
     const char *authority;
-    bool is_h1; /* what the last connection turned out to be */
+    bool is_h1; /* protocol of the last connection */
     struct pooled *connections;
     struct dialling *dials;
     size_t connection_count, dial_count, waiting_count;
@@ -38,7 +39,7 @@ struct pooled {
     struct pooled *next;
     struct link *link;
     struct timer idle;
-    uint64_t served; /* calls that it was given */
+    uint64_t served; /* calls that used it */
 };
 
 struct http_client {
@@ -52,7 +53,7 @@ struct http_client {
 
 struct http_call {
     struct http_client *client;
-    struct http_call *next, *prev; /* of the client */
+    struct http_call *next, *prev; /* in the client */
     struct origin *origin;
     struct http_call *next_waiting;
     bool waits;
@@ -62,26 +63,26 @@ struct http_call {
     void *ctx;
     struct arena arena; /* of the request */
     struct http_request request;
-    char *name; /* method and path, once the head has come; NULL: still in the arena */
+    char *name; /* method and path, once the head has arrived; NULL: still in the arena */
     struct timer phase, total, again;
     bool head_seen, paused, body_begun, safe;
     unsigned retries;
-    bool complete; /* the stream is through; what is packed is not */
+    bool complete; /* the stream is complete, but the packed data is not unpacked yet */
     int64_t received;
     struct gunzip *gunzip;
-    struct buf packed; /* came while paused in the middle of unpacking */
-    bool more_inside;  /* … and so did some of what it unpacks to */
-    bool *freed;       /* set if the call goes while one of its callbacks runs */
+    struct buf packed; /* arrived while paused in the middle of unpacking */
+    bool more_inside;  /* … and the unpacker holds more output */
+    bool *freed;       /* set if the call is freed while one of its callbacks runs */
 };
 
-/* Finds or makes it. */
+/* Finds or adds the origin. */
 struct origin *pool_origin(struct http_client *c, const struct http_origin *key);
 void pool_wait(struct http_call *call, bool in_front);
 void pool_unwait(struct http_call *call);
-/* The call has left the origin, which may go too. */
+/* The call has left the origin, which may be freed, too. */
 void pool_leave(struct http_call *call);
 void pool_free(struct http_client *c);
 
-/* ---- by call.c, for the pool ---- */
+/* ---- functions of call.c for the pool ---- */
 void call_assign(struct http_call *call, struct pooled *p);
 void call_end(struct http_call *call, const struct error *err, bool sent);

@@ -22,8 +22,8 @@ struct process {
     uv_write_t write;
     int open_handles;
     bool exited;
-    bool over;        /* end() was called, or never will be */
-    int open_outputs; /* pipes that have not come to their end */
+    bool over;        /* end() was called, or must not be */
+    int open_outputs; /* pipes that have not ended */
     int64_t exit_status;
     int signal;
     bool failed;
@@ -53,8 +53,8 @@ static void close_handle(struct process *p, uv_handle_t *handle)
         uv_close(handle, handle_closed);
 }
 
-/* A child that still runs was killed: its handle stays until the exit is seen, or it would be left
- * a zombie. */
+/* A child that is still running was killed: its handle stays open until its exit is seen, because
+ * otherwise it would stay a zombie. */
 static void close_all(struct process *p)
 {
     p->over = true;
@@ -65,7 +65,7 @@ static void close_all(struct process *p)
         close_handle(p, (uv_handle_t *)&p->handle);
 }
 
-/* The child leads a group of its own, so that what it started goes with it. */
+/* The child has its own process group, so that its children are killed, too. */
 static void kill_group(struct process *p)
 {
     if (!p->exited && p->handle.pid > 0)
@@ -94,7 +94,7 @@ static void finish_if_done(struct process *p)
 static void timed_out(void *ctx)
 {
     struct process *p = ctx;
-    if (!p->failed) { /* else it could not be started, and the text is there already */
+    if (!p->failed) { /* otherwise it could not be started, and the error is set already */
         fail(&p->err, ERR_TIMEOUT, "it did not end in time and was killed");
         p->failed = true;
         kill_group(p);
@@ -132,7 +132,7 @@ static void got_output(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes
         return;
     }
     if (is_error) {
-        /* The end explains a failure, not the beginning. */
+        /* Keep the end, because it explains the failure. */
         size_t excess = p->errors.len + (size_t)count;
         if (excess > PROCESS_ERRORS_MAX)
             buf_eat(&p->errors,
@@ -152,12 +152,12 @@ static void got_output(uv_stream_t *stream, ssize_t count, const uv_buf_t *bytes
 
 static void input_written(uv_write_t *write, int status)
 {
-    (void)status; /* a child that does not read its input is no error */
+    (void)status; /* a child that does not read its input is not an error */
     struct process *p = write->data;
     close_handle(p, (uv_handle_t *)&p->pipes[0]);
 }
 
-/* Our environment with some of it replaced; a name that comes later wins. */
+/* Our environment with some variables replaced; the last value of a name wins. */
 static char **merged_env(struct arena *a, const char *const *extra)
 {
     size_t ours = 0, more = 0, count = 0;

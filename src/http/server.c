@@ -18,8 +18,8 @@
  */
 
 #define SERVER_ACCEPTS_PER_TURN 16
-#define SERVER_ACCEPT_PAUSE_MS 100 /* out of descriptors: wait for some to be closed */
-#define SERVER_SILENT_MS 500       /* what a connection has, in any case, to begin its request */
+#define SERVER_ACCEPT_PAUSE_MS 100 /* out of descriptors: wait until some are closed */
+#define SERVER_SILENT_MS 500       /* minimum time for a connection to begin its request */
 #define SERVER_WATCH_MS_MIN 10
 #define SERVER_WATCH_MS_MAX 5000
 
@@ -48,19 +48,19 @@ struct client {
     struct client *next, *prev;
     struct conn *conn; /* until there is a link, which takes it */
     struct link *link;
-    struct buf first; /* bytes that tell the protocol */
+    struct buf first; /* the first bytes, which show the protocol */
     struct timer watchdog;
     int64_t since_ms;
     struct arena arena; /* of peer */
     const struct tls_peer *peer;
-    bool secure, asked; /* asked: a request came */
+    bool secure, asked; /* asked: a request has arrived */
 };
 
 struct http_exchange {
     struct http_server *server;
     struct http_exchange *next, *prev;
     struct stream *stream; /* NULL: aborted, closed() is due */
-    bool stalled;          /* … by us, for the client's silence */
+    bool stalled;          /* … because the client sent or read nothing */
     const struct http_exchange_handlers *on;
     void *ctx;
     struct timer later;
@@ -176,7 +176,7 @@ void http_exchange_take(
     x->ctx = ctx;
 }
 
-/* RFC 9110, 6.6.1: a server with a clock says the time. */
+/* RFC 9110, 6.6.1: a server with a clock sends the time. */
 static void add_date(const struct env *env, char text[40], struct http_header *ret)
 {
     time_t now = (time_t)(env_wall_ms(env) / 1000);
@@ -194,7 +194,7 @@ void http_exchange_respond(
     struct http_header *list = mem_resize(NULL, headers.count + 1, sizeof(*list));
     char date[40];
     size_t count = 0;
-    if (!head_is_sendable(headers)) { /* a field would split the answer: better none */
+    if (!head_is_sendable(headers)) { /* a field would split the response: better none */
         status = 500;
         headers.count = 0;
     }
@@ -285,13 +285,13 @@ static void client_free(struct client *c)
 
 static void client_gone(void *ctx, const struct error *err)
 {
-    (void)err; /* the exchanges on it were told */
+    (void)err; /* the exchanges on it have ended already */
     client_free(ctx);
 }
 
 static void client_changed(void *ctx)
 {
-    (void)ctx; /* the watchdog looks by itself */
+    (void)ctx; /* the watchdog checks by itself */
 }
 
 static const struct link_handlers client_handlers = {
@@ -326,7 +326,7 @@ static void client_secured(void *ctx)
     start_http(c, conn_is_h2(c->conn));
 }
 
-/* Without TLS the first bytes tell: nothing else begins like the preface of HTTP/2. */
+/* Without TLS the first bytes show the protocol: only HTTP/2 begins with its preface. */
 static void client_data(void *ctx, struct str bytes)
 {
     struct client *c = ctx;
@@ -347,7 +347,7 @@ static const struct conn_handlers early_handlers = {
     .closed = client_gone,
 };
 
-/* ---- patience ---- */
+/* ---- timeouts ---- */
 
 static void check_stream(struct client *c, struct stream *s, int64_t now_ms)
 {
@@ -426,12 +426,12 @@ static void client_new(struct http_server *s, int fd)
         conn_secure(c->conn, s->o.tls, NULL, NULL);
 }
 
-/* Who connects and says nothing must not keep others out. NULL: there is nobody of that kind. */
+/* Clients that connect and send nothing must not block others. NULL: there are none. */
 static struct client *oldest_silent(struct http_server *s)
 {
     struct client *oldest = NULL;
     for (struct client *c = s->clients; c; c = c->next)
-        oldest = c->asked ? oldest : c; /* new ones come in front */
+        oldest = c->asked ? oldest : c; /* new ones are added at the front */
     return oldest;
 }
 
@@ -441,7 +441,7 @@ static void pause_accepting(struct http_server *s)
     timer_set(s->env, &s->accept_again, SERVER_ACCEPT_PAUSE_MS);
 }
 
-/* Closes one if it may be. False: not yet, or there is none. */
+/* Closes one connection if possible. False: not yet, or there is none. */
 static bool make_room(struct http_server *s)
 {
     struct client *c = oldest_silent(s);
@@ -458,7 +458,7 @@ static void accept_ready(void *ctx, int events)
     for (int i = 0; i < SERVER_ACCEPTS_PER_TURN; i++) {
         bool full = s->client_count >= s->o.connections_max;
         if (full && i > 0)
-            break; /* if another one waits, this is called again */
+            break; /* if another client waits, this is called again */
         if (full && !make_room(s)) {
             if (oldest_silent(s))
                 pause_accepting(s);
@@ -509,7 +509,7 @@ struct http_server *http_server_new(
     int fd = listen_tcp(options->address, options->port, err);
     if (fd < 0)
         return NULL;
-    listen_raise_files(); /* a connection is a file */
+    listen_raise_files(); /* each connection is a file */
     struct http_server *s = mem_new_of(struct http_server);
     s->loop = loop;
     s->env = loop_env(loop);

@@ -9,7 +9,7 @@
 #define FRAME_HEAD_BYTES 8
 #define DATA_BYTES_MAX (((size_t)1 << 24) - 1)
 #define CONTROL_BYTES_MAX ((size_t)16 << 10)
-#define HEADERS_BYTES_MAX ((size_t)32 << 10) /* of one block, unpacked */
+#define HEADERS_BYTES_MAX ((size_t)32 << 10) /* per block, unpacked */
 #define HEADERS_MAX 32
 /* Our blocks are empty or short: they need no more memory than this. */
 #define DEFLATE_WINDOW_BITS 11
@@ -26,9 +26,9 @@ struct spdy {
     size_t dictionary_bytes;
     unsigned char head[FRAME_HEAD_BYTES];
     size_t head_bytes;
-    uint32_t left; /* of the payload of the frame whose head is read */
+    uint32_t left; /* remaining payload of the frame whose head was read */
     bool is_client;
-    uint32_t next_id; /* of a client's next stream */
+    uint32_t next_id; /* for streams opened by a client */
     struct buf control;
     char unpacked[HEADERS_BYTES_MAX];
 };
@@ -136,7 +136,7 @@ static void make_dictionary(struct spdy *s)
     s->dictionary_bytes = (size_t)(to - s->dictionary) + sizeof(dictionary_rest) - 1;
 }
 
-/* ---- life ---- */
+/* ---- init and free ---- */
 
 struct spdy *spdy_new(const struct spdy_handlers *handlers, void *ctx)
 {
@@ -179,7 +179,7 @@ void spdy_free(struct spdy *s)
 
 /* ---- out ---- */
 
-/* A control frame of a few words, and what follows them. */
+/* Sends a control frame: a few words, and the data after them. */
 static void send_control(
     struct spdy *s, unsigned type, const uint32_t *words, size_t count, struct str rest)
 {
@@ -197,7 +197,7 @@ static void send_control(
     s->on->send(s->ctx, buf_str(&frame), STR(""));
 }
 
-/* The next piece of the stream that all our header blocks are. */
+/* The next part of the stream that all our header blocks form. */
 static struct str pack(struct spdy *s, struct str block, unsigned char *to, size_t room)
 {
     s->pack.next_in = (unsigned char *)(uintptr_t)block.ptr;
@@ -240,7 +240,7 @@ uint32_t spdy_open(struct spdy *s, struct http_headers headers)
     }
     assert(!buf_overflowed(&block));
     struct str text = pack(s, buf_str(&block), packed, sizeof(packed));
-    /* The stream it belongs to, none; its priority, the highest: two words and a half. */
+    /* No associated stream, and the highest priority: two and a half words. */
     cleanup(buf_done) struct buf rest = BUF_INIT(CONTROL_BYTES_MAX);
     buf_add(&rest, "\0\0", 2);
     buf_add(&rest, text.ptr, text.len);
@@ -270,7 +270,7 @@ void spdy_ping(struct spdy *s)
 
 /* ---- in ---- */
 
-/* A header block, which is one piece of a stream that lasts as long as the connection. */
+/* A header block, which is one part of a stream that lasts as long as the connection. */
 static bool unpack(struct spdy *s, struct str block, struct str *ret, struct error *err)
 {
     s->unpack.next_in = (unsigned char *)(uintptr_t)block.ptr;
@@ -313,7 +313,7 @@ static bool take_headers(struct spdy *s, struct str block, struct http_header *l
     return fine || fail(err, ERR_INVALID, "SPDY: a header block makes no sense");
 }
 
-/* Words of a control frame before its header block. */
+/* Number of words of a control frame before its header block. */
 static const struct {
     unsigned type, bytes;
 } sizes[] = {
@@ -350,7 +350,7 @@ static bool end_control(struct spdy *s, struct error *err)
     if (type == RST_STREAM)
         s->on->reset(s->ctx, id);
     if (type == PING && id % 2 == !s->is_client)
-        send_control(s, PING, &id, 1, STR("")); /* a client's are odd; others are answers */
+        send_control(s, PING, &id, 1, STR("")); /* a client's ids are odd; others are replies */
     if (type == GOAWAY)
         return fail(err, ERR_CANCELLED, "SPDY: the other side says goodbye");
     return true;
@@ -372,7 +372,7 @@ static bool begin_frame(struct spdy *s, struct error *err)
     return true;
 }
 
-/* Some of the payload, perhaps all; the frame ends when nothing is left of it. */
+/* Takes some of the payload; the frame ends when nothing is left. */
 static bool take_payload(struct spdy *s, struct str *bytes, struct error *err)
 {
     size_t count = bytes->len < s->left ? bytes->len : s->left;

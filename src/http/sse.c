@@ -81,7 +81,7 @@ static void take_field(struct sse_reader *r, struct str line, bool in_input)
     }
 }
 
-/* True: the blank line completes an event. */
+/* True if the blank line completes an event. */
 static bool take_blank(struct sse_reader *r, struct sse_event *ret)
 {
     if (!r->data_lines) {
@@ -98,7 +98,7 @@ static bool take_blank(struct sse_reader *r, struct sse_event *ret)
     return true;
 }
 
-/* Skips a byte order mark at the very beginning, even in pieces. */
+/* Skips a byte order mark at the start, even if it arrives in parts. */
 static void skip_bom(struct sse_reader *r, struct str *bytes)
 {
     static const char mark[] = "\xef\xbb\xbf";

@@ -17,7 +17,7 @@ struct tls_context {
     char *server_name;
 };
 
-/* Why OpenSSL said no: the first error is the cause, the rest are consequences. */
+/* Reports the first error of OpenSSL: it is the cause, and the others are consequences. */
 static bool fail_ssl(struct error *err, enum error_code code, const char *what)
 {
     unsigned long number = ERR_get_error();
@@ -26,16 +26,16 @@ static bool fail_ssl(struct error *err, enum error_code code, const char *what)
     return fail(err, code, "%s: %s", what, reason ?: "TLS library error");
 }
 
-/* ---- the bottom of a session ---- */
+/* ---- BIO of a session ---- */
 
 struct tls_session {
     SSL *ssl;
     struct tls_context *context;
     struct str input;
-    struct buf held; /* input that outlived its read */
+    struct buf held; /* input that was held beyond its read */
     struct buf *out;
     enum tls_state state;
-    bool broken; /* after a fatal error nothing more may be said */
+    bool broken; /* after a fatal error nothing more may be sent */
     char host[256];
 };
 
@@ -103,7 +103,7 @@ static bool add_trust(SSL_CTX *ssl, struct str pem, bool ask_clients, struct err
     return count > 0 || fail(err, ERR_INVALID, "the CA bundle has no certificate in PEM form");
 }
 
-/* True if the folder has the hashed names by which OpenSSL finds one certificate at a time. */
+/* True if the folder has the hashed names with which OpenSSL finds single certificates. */
 static bool has_hashed_names(const char *folder)
 {
     DIR *dir = opendir(folder);
@@ -117,7 +117,7 @@ static bool has_hashed_names(const char *folder)
     return found;
 }
 
-/* Reading the whole bundle takes more than a megabyte that stays; the folder is read on demand. */
+/* Loading the whole bundle takes more than a megabyte permanently; the folder is read on demand. */
 static void add_system_trust(SSL_CTX *ssl)
 {
     const char *folder = getenv(X509_get_default_cert_dir_env()) ?: X509_get_default_cert_dir();
@@ -138,7 +138,7 @@ static bool use_chain(SSL_CTX *ssl, struct str certificate, struct error *err)
         ok = SSL_CTX_add0_chain_cert(ssl, one) == 1;
     BIO_free(bio);
     if (ok)
-        ERR_clear_error(); /* the end of the file is one */
+        ERR_clear_error(); /* reaching the end of the file is an error */
     return ok || fail_ssl(err, ERR_INVALID, "certificate");
 }
 
@@ -164,7 +164,7 @@ static struct tls_context *context_new(const SSL_METHOD *method)
     c->method = session_method_new();
     assert(c->ssl);
     SSL_CTX_set_min_proto_version(c->ssl, TLS1_2_VERSION);
-    /* No auto chain: whom we trust is not part of who we are. */
+    /* No auto chain: the CAs that we trust are not part of our own chain. */
     SSL_CTX_set_mode(c->ssl, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
     SSL_CTX_set_options(c->ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
     SSL_CTX_set_session_cache_mode(c->ssl, SSL_SESS_CACHE_OFF);
@@ -282,7 +282,7 @@ struct tls_session *tls_session_new(
     struct tls_session *s = mem_new_of(struct tls_session);
     s->context = tls_context_ref(context);
     s->out = out;
-    buf_init(&s->held, SIZE_MAX / 2); /* bounded by the reads of the owner */
+    buf_init(&s->held, SIZE_MAX / 2); /* limited by the reads of the owner */
     s->ssl = SSL_new(context->ssl);
     BIO *bio = BIO_new(context->method);
     assert(s->ssl && bio);
@@ -316,7 +316,7 @@ enum tls_state tls_session_state(const struct tls_session *s)
     return s->state;
 }
 
-/* What people get wrong, said so that they can fix it. */
+/* Common mistakes, with messages that help to fix them. */
 static const struct {
     int reason;
     enum error_code code;
@@ -415,7 +415,7 @@ bool tls_session_write(struct tls_session *s, struct str plain, struct error *er
     assert(s->state != TLS_HANDSHAKE);
     size_t written = 0;
     ERR_clear_error();
-    /* The buffer below takes everything, so this is all or an error. */
+    /* The buffer below takes everything, so this writes all bytes or fails. */
     if (plain.len && SSL_write_ex(s->ssl, plain.ptr, plain.len, &written) != 1)
         return fail_session(s, err);
     return true;

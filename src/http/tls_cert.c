@@ -39,7 +39,7 @@ static bool add_extension(X509 *x, X509 *issuer, int nid, const char *text)
     return ok;
 }
 
-/* A serial of 63 random bits: two certificates of one authority never share one. */
+/* A serial of 63 random bits, so that two certificates of one CA never have the same. */
 static bool set_serial(X509 *x)
 {
     uint64_t serial;
@@ -192,7 +192,7 @@ bool tls_is_current(struct str certificate, const char *name, int64_t now_s, str
                         name);
 }
 
-/* ---- judging ---- */
+/* ---- checking ---- */
 
 static X509 *read_certificate(struct str pem)
 {

@@ -3,7 +3,7 @@
 #include "base/base64.h"
 #include "base/hash.h"
 
-/* Of one frame: no client of ours makes larger ones, and a length of 2^63 is an accident. */
+/* Per frame: no client sends larger ones, and a length of 2^63 is an error. */
 #define FRAME_BYTES_MAX ((uint64_t)64 << 20)
 #define PIECE_BYTES ((size_t)16 << 10)
 
@@ -97,7 +97,7 @@ static void answer(struct websocket *w, unsigned char opcode, struct str payload
 {
     cleanup(buf_done) struct buf frame = BUF_INIT(6 + WEBSOCKET_CONTROL_MAX);
     add_head_masked(&frame, opcode, payload.len, w->is_client);
-    /* It repeats what the other side chose: a mask of zeros hides nothing less. */
+    /* The payload repeats what the peer sent, so a mask of zeros reveals nothing. */
     if (w->is_client)
         buf_add(&frame, "\0\0\0", 4);
     buf_add(&frame, payload.ptr, payload.len);
@@ -140,7 +140,7 @@ static const unsigned char *mask_of(const struct websocket *w)
     return w->head + 2 + length_bytes(w);
 }
 
-/* The whole head is there: what is coming, and may it? */
+/* The head is complete: checks whether the frame is allowed. */
 static void begin_frame(struct websocket *w)
 {
     size_t wide = length_bytes(w);

@@ -56,7 +56,7 @@ void wire_eof(struct wire *w)
         w->ops->eof(w);
 }
 
-/* Not told where it happens: that is deep inside the output, which a callback may upset. */
+/* Not called where room appears: that is deep inside the output, which a callback could disturb. */
 static void tell_drained(struct wire *w)
 {
     struct stream *s = w->drain_due ? w->streams : NULL;
@@ -66,7 +66,7 @@ static void tell_drained(struct wire *w)
         s->drain_due = false;
         if (due)
             s->on->drained(s->ctx);
-        s = due ? w->streams : s->next; /* that one, or its neighbour, may be gone */
+        s = due ? w->streams : s->next; /* the callback may free streams */
     }
 }
 
@@ -113,7 +113,8 @@ void wire_drain(struct wire *w)
     wire_kick(w);
 }
 
-/* An answer that came whole is handed out, paused or not: there is nothing left to hold back. */
+/* A complete response is delivered even while paused, because there is nothing left to hold
+ * back. */
 static void close_complete(struct wire *w, struct stream *s)
 {
     struct buf held = s->held;
@@ -121,7 +122,7 @@ static void close_complete(struct wire *w, struct stream *s)
     if (held.len && s->on && s->on->data)
         s->on->data(s->ctx, buf_str(&held));
     buf_done(&held);
-    if (w->streams == s) /* else it was detached in there */
+    if (w->streams == s) /* otherwise the callback detached it */
         stream_close(s, NULL, true);
 }
 
@@ -160,7 +161,7 @@ struct stream *stream_new(struct wire *w)
     w->stream_count++;
     s->out_left = -1;
     s->active_ms = env_mono_ms(w->env);
-    /* Both are bounded by what is asked of the one above, and by the window. */
+    /* Both are limited by the amount requested from the producer, and by the window. */
     buf_init(&s->out, SIZE_MAX / 2);
     buf_init(&s->held, SIZE_MAX / 2);
     return s;
@@ -259,7 +260,7 @@ bool stream_write(struct stream *s, struct str bytes)
     if (s->mute || bytes.len == 0)
         return !s->out_full;
     if (s->out_left >= 0) {
-        assert((int64_t)bytes.len <= s->out_left); /* more than was announced */
+        assert((int64_t)bytes.len <= s->out_left); /* more than announced */
         s->out_left -= (int64_t)bytes.len;
     }
     buf_add(&s->out, bytes.ptr, bytes.len);
@@ -275,7 +276,7 @@ bool stream_write(struct stream *s, struct str bytes)
 void stream_finish(struct stream *s)
 {
     assert(s->head_queued && !s->out_finished);
-    assert(s->mute || s->out_left <= 0); /* less than was announced */
+    assert(s->mute || s->out_left <= 0); /* less than announced */
     s->out_finished = true;
     s->wire->ops->wake(s);
     wire_kick(s->wire);
