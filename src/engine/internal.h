@@ -40,8 +40,7 @@ struct engine_watch {
     struct error why; /* why the state is not fine */
     bool told;        /* … and it was logged */
     bool started;
-    bool there; /* the server has returned a list: the resource is served, but loading may take long
-                 */
+    bool there;        /* a list was returned: served, perhaps still loading */
     bool custom;       /* defined by a CRD */
     bool needs_schema; /* a custom kind of another family whose schema is not known yet */
     struct kube_op *schema_op;

@@ -14,8 +14,7 @@ struct kind_watch {
     const struct resource *resource;
     bool optional; /* its API may not be installed (a CRD of another client) */
     bool child;    /* planned as a child: our fields and the controller are kept too */
-    bool lasting; /* … and only deleted with its owner, not when it is no longer planned: a claim,
-                     whose data may still be needed */
+    bool lasting;  /* … and only deleted with its owner: a claim, whose data may be needed */
     const char *label_selector; /* only matching objects; NULL: all */
     const char *index_label;    /* view_list(…, "LABEL=value") is then a look-up; NULL: none */
     const char *const *keep;    /* dotted paths that the kind reads, NULL-terminated; metadata.name,

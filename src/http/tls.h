@@ -27,8 +27,7 @@ struct tls_server_options {
     const char *certificate_file; /* instead of certificate; read at once */
     const char *key_file;
     struct str client_ca;      /* CA of the clients' certificates; .ptr NULL: none are requested */
-    bool client_cert_required; /* false: clients without a certificate are accepted, and the handler
-                                  sees this */
+    bool client_cert_required; /* false: a client may have no certificate */
 };
 
 /* Returns NULL on failure; err says which part cannot be used and why. */

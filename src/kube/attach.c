@@ -32,18 +32,18 @@ struct kube_attach {
     struct dial_options way; /* to the API server */
     struct dial *dial;
     struct conn *conn;
-    struct timer timer; /* starts; then patience, then pings */
+    struct timer timer; /* starts the call; then timeouts, then pings */
     struct websocket socket;
-    struct buf head, status; /* of the answer; of the channel for errors */
-    int channel;             /* of the message that comes */
-    bool is_spdy;            /* it is asked for; spdy: it is spoken */
+    struct buf head, status; /* of the response; of the error channel */
+    int channel;             /* of the incoming message */
+    bool is_spdy;            /* is_spdy: requested; spdy: established */
     struct spdy *spdy;
-    uint32_t streams[CHANNELS]; /* by channel: their ids in SPDY */
+    uint32_t streams[CHANNELS]; /* SPDY stream ids by channel */
     unsigned replies;
     bool asked, upgraded, open, over;
 };
 
-/* ---- ends ---- */
+/* ---- end ---- */
 
 static void end(struct kube_attach *k, const struct error *err)
 {
@@ -108,7 +108,7 @@ static void on_goodbye(void *ctx)
     end_with(k, ERR_UNAVAILABLE, k->status.len ? buf_text(&k->status) : "the streams have ended");
 }
 
-/* ---- over SPDY: a stream for each channel ---- */
+/* ---- over SPDY: one stream per channel ---- */
 
 static void on_opened(void *ctx, uint32_t id, struct http_headers headers)
 {
@@ -148,7 +148,7 @@ static void on_stream_frame(void *ctx, struct str first, struct str second)
     conn_write(k->conn, second);
 }
 
-/* In the order of kubectl: servers wait for the one for errors first. */
+/* In kubectl's order: servers wait for the error stream first. */
 static void open_streams(struct kube_attach *k)
 {
     static const struct spdy_handlers handlers = {
@@ -186,7 +186,7 @@ static void on_timer(void *ctx)
         end_with(k, ERR_TIMEOUT, "the API server does not answer");
         return;
     }
-    /* A silent server keeps the path through proxies open with this. */
+    /* A ping keeps the connection through proxies open while the container is silent. */
     if (k->spdy) {
         spdy_ping(k->spdy);
     } else {
@@ -201,7 +201,7 @@ static void on_timer(void *ctx)
 
 static void connect_again(struct kube_attach *k);
 
-/* The answer to the upgrade is a refusal. */
+/* The response refuses the upgrade. */
 static void refused(struct kube_attach *k, struct str line, struct str body)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -220,7 +220,7 @@ static void refused(struct kube_attach *k, struct str line, struct str body)
             body.ptr));
 }
 
-/* False: not all of it is there. */
+/* False if the head is incomplete. */
 static bool take_head(struct kube_attach *k, struct str *bytes)
 {
     size_t had = k->head.len;
@@ -274,7 +274,7 @@ static void on_room(void *ctx)
     (void)ctx;
 }
 
-/* Some proxies cut an upgrade that they do not know. */
+/* Some proxies close the connection on an unknown upgrade. */
 static void on_closed(void *ctx, const struct error *err)
 {
     struct kube_attach *k = ctx;
@@ -341,7 +341,7 @@ static void connect_now(struct kube_attach *k)
     k->dial = dial_start(k->o.loop, &k->way, on_dialled, k);
 }
 
-/* A WebSocket was refused. */
+/* The WebSocket was refused. */
 static void connect_again(struct kube_attach *k)
 {
     conn_free(take(k->conn));
@@ -365,7 +365,7 @@ static void dial(void *ctx)
     connect_now(k);
 }
 
-/* ---- the face ---- */
+/* ---- interface ---- */
 
 static void start(void *ctx)
 {

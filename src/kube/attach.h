@@ -1,13 +1,13 @@
 #pragma once
 
 /* The standard streams of a running container, through pods/attach over a WebSocket (v5 and v4 of
- * channel.k8s.io), or over SPDY where that is refused: old API servers have a right of its own for
- * each, and some proxies before them know only one.
+ * channel.k8s.io), or over SPDY if the WebSocket is refused: old API servers check a separate right
+ * for each, and some proxies support only one.
  *
  *   start ──> opened ──> output* ──> ended          or, when it fails early,    start ──> ended
  *
- * After ended() or kube_attach_free() nothing more is called; ended() does not free. No callback
- * runs inside kube_attach_new() itself. */
+ * After ended() or kube_attach_free() there are no more callbacks. ended() does not free the
+ * object. No callback runs inside kube_attach_new() itself. */
 
 #include "base/error.h"
 #include "base/str.h"
@@ -30,11 +30,11 @@ struct kube_attach_handlers {
     void (*ended)(void *ctx, const struct error *err);
 };
 
-/* config outlives it; the names are copied. */
+/* config must outlive it; the names are copied. */
 struct kube_attach *kube_attach_new(const struct kube_attach_options *options,
     const struct kube_attach_handlers *handlers, void *ctx) must_check;
-/* To the container's standard input. Takes all bytes; only after opened(). */
+/* Writes to the container's standard input. Takes all bytes; call only after opened(). */
 void kube_attach_write(struct kube_attach *k, struct str bytes);
-/* Bytes that the connection has not taken. */
+/* Bytes that are not sent yet. */
 size_t kube_attach_pending(const struct kube_attach *k);
 void kube_attach_free(struct kube_attach *k);

@@ -10,7 +10,8 @@
 #include "kube/stream.h"
 #include "kube/transport.h"
 
-/* An API server refuses objects above 3 MiB; managed fields and a Status around them add some. */
+/* An API server refuses objects above 3 MiB; managed fields and a Status around them add to
+ * that. */
 #define OBJECT_BYTES_MAX ((size_t)4 << 20)
 #define LIST_BYTES_MAX ((size_t)32 << 20)
 #define LOG_BYTES_MAX ((size_t)4 << 20)
@@ -26,7 +27,7 @@ struct kube_op {
     struct arena arena; /* the request, then the reply */
     const char *what;   /* "get pods default/x", for messages */
     bool changes;       /* not only reads */
-    bool as_text;       /* the answer is not meant to be JSON */
+    bool as_text;       /* the response is not expected to be JSON */
     struct buf body;
     int status;
     int64_t retry_after_ms;
@@ -86,7 +87,7 @@ void kube_op_cancel(struct kube_client *c, struct kube_op *op)
     op_free(op);
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
 static bool is_json(const char *content_type)
 {
@@ -114,8 +115,8 @@ static void read_answer(struct kube_op *op, struct kube_reply *reply)
         reply->error = s.error;
         reply->reason = s.reason;
         reply->causes = s.causes;
-        /* A 503 of the API server itself means that it did nothing; anybody else's 5xx, and a
-         * 500 or 504 of its own (etcd may have committed), say nothing about what was done. */
+        /* A 503 of the API server itself means that it did nothing. Any other 5xx, including its
+         * own 500 or 504 (etcd may have committed), says nothing about the result. */
         reply->outcome_unknown = op->status >= 500 && !(op->status == 503 && s.from_server) &&
                                  s.error.code != ERR_INVALID;
         return;
@@ -187,7 +188,7 @@ static void on_end(void *ctx, const struct error *err, bool sent)
     op_finish(ctx, err, sent);
 }
 
-/* ---- asking ---- */
+/* ---- the request ---- */
 
 struct question {
     const char *method, *verb; /* verb: for messages */
@@ -258,7 +259,7 @@ static struct kube_op *ask(struct kube_op *op, const struct question *q, const s
     return op;
 }
 
-/* Far above what any name, selector and token together need. */
+/* Far longer than any name, selector and token together. */
 #define PATH_BYTES_MAX ((size_t)64 << 10)
 
 static void add_path(struct buf *b, struct arena *a, struct kube_target t)
@@ -335,7 +336,7 @@ struct kube_op *kube_pod_log(
         .verb = "get",
         .what = what,
         .accept = "*/*",
-        /* A refusal is JSON and may be longer than a short log. */
+        /* A refusal is JSON, and may be longer than a short log. */
         .bytes_max = (size_t)bytes + 65536,
         .as_text = true,
     };

@@ -27,10 +27,10 @@ struct loading {
     struct arena *arena;
     struct source sources[FILES_MAX];
     size_t count;
-    const char *missing; /* what was looked for in vain, for messages */
+    const char *missing; /* what was searched without success, for messages */
 };
 
-/* An entry of clusters, users or contexts, and where it stands. */
+/* An entry of clusters, users or contexts, and its position. */
 struct entry {
     const struct source *source;
     const char *at; /* "clusters[kind].cluster", for messages */
@@ -112,7 +112,7 @@ static bool find_files(
 
 /* ---- entries ---- */
 
-/* The names that a section has, for a message: "a, b". */
+/* The names in a section, for a message: "a, b". */
 static const char *names_of(struct loading *l, const char *section)
 {
     cleanup(buf_done) struct buf b = BUF_INIT(300);
@@ -134,7 +134,8 @@ static const char *files_of(struct loading *l)
     return arena_strndup(l->arena, b.ptr, b.len);
 }
 
-/* section "clusters", member "cluster". The first file that has it wins, whole. */
+/* For example section "clusters", member "cluster". The first file with the entry wins, as a
+ * whole. */
 static bool find_entry(struct loading *l, const char *section, const char *member, const char *name,
     struct entry *ret, struct error *err)
 {
@@ -192,7 +193,7 @@ static const char *resolve(struct loading *l, const struct entry *e, const char 
     return arena_printf(l->arena, "%s/%s", e->source->directory, path);
 }
 
-/* A …-data field: base64, in which files may break lines. */
+/* Decodes a …-data field: base64, possibly with line breaks. */
 static bool decode(struct loading *l, const struct entry *e, const char *field, const char *text,
     const char **ret, struct error *err)
 {
@@ -210,7 +211,7 @@ static bool decode(struct loading *l, const struct entry *e, const char *field, 
     return true;
 }
 
-/* Header values and URLs may not carry line ends into a request. */
+/* Header values and URLs must not contain line ends. */
 static bool is_plain(const char *text)
 {
     for (; text && *text; text++)
@@ -402,7 +403,7 @@ static bool read_user(struct loading *l, const struct entry *e, const struct clu
             e,
             "auth-provider: %s",
             "gone since Kubernetes 1.26; use an exec plugin of your provider");
-    /* As kubectl: what is written down beats what a program would say. */
+    /* As in kubectl, static credentials win over a plugin. */
     bool written = c->token || c->token_file || c->username || c->cert_data || c->cert_file;
     if (written || !json_is(u.exec, JSON_MAP))
         return written || !json_present(u.exec) || json_is(u.exec, JSON_NULL) ||
@@ -507,7 +508,7 @@ static bool nothing_found(struct loading *l, const struct kube_config_options *o
                                     : "the service account's token cannot be read");
 }
 
-/* ---- all of it ---- */
+/* ---- load ---- */
 
 void kube_config_from_environment(struct kube_config_options *o)
 {
@@ -517,7 +518,7 @@ void kube_config_from_environment(struct kube_config_options *o)
     o->home = getenv("HOME");
     o->service_host = getenv("KUBERNETES_SERVICE_HOST");
     o->service_port = getenv("KUBERNETES_SERVICE_PORT");
-    const char *account = getenv("LEEBOARD_SERVICE_ACCOUNT"); /* of a pod that has no mounts */
+    const char *account = getenv("LEEBOARD_SERVICE_ACCOUNT"); /* for a pod without mounts */
     o->service_account_dir = account ? account : "/var/run/secrets/kubernetes.io/serviceaccount";
     o->https_proxy = https ? https : getenv("https_proxy");
     o->http_proxy = http ? http : getenv("http_proxy");

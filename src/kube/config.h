@@ -1,30 +1,29 @@
 #pragma once
 
-/* Where the API server is and who we are to it, found as kubectl finds it.
+/* The address of the API server and our credentials, found in the same places as kubectl does.
  *
- *   1. --kubeconfig FILE                    that file alone; it must exist
- *   2. KUBECONFIG=FILE:FILE…                merged; files that are missing are passed over
+ *   1. --kubeconfig FILE                    only that file; it must exist
+ *   2. KUBECONFIG=FILE:FILE…                merged; missing files are skipped
  *   3. ~/.kube/config
- *   4. a pod's service account              when nothing of the above gave a cluster
+ *   4. a pod's service account              if none of the above names a cluster
  *
- * Merging: the first file that has a cluster, user, context or current-context wins, whole entries
- * at a time. Relative paths in a file are relative to that file. Data wins over the file that would
- * hold the same thing. What cannot be used fails with the file, the field and what to do.
+ * Merging: for each cluster, user and context (as a whole), and for current-context, the first file
+ * wins. Paths in a file are relative to that file. A …-data field wins over the file with the same
+ * content. An invalid value is an error that names the file, the field and what to do.
  *
- * Only what is named here touches the disk: kube_config_load() reads the kubeconfig files and
- * nothing else; the files that a configuration names (token, CA, certificate, key) are read by
- * kube/credentials, again and again. */
+ * kube_config_load() reads only the kubeconfig files. The files that a configuration names (token,
+ * CA, certificate, key) are read by kube/credentials, repeatedly. */
 
 #include "base/error.h"
 
 struct arena;
 
-/* What the command line and the environment say. */
+/* Options from the command line and the environment. */
 struct kube_config_options {
     const char *kubeconfig; /* --kubeconfig; NULL: none */
     const char *context;    /* --context; NULL: current-context */
     const char *ns;         /* --namespace; NULL: the context's */
-    /* Filled by kube_config_from_environment(); tests fill them by hand. */
+    /* Set by kube_config_from_environment(); tests set them directly. */
     const char *kubeconfig_list; /* KUBECONFIG */
     const char *home;            /* HOME */
     const char *service_host;    /* KUBERNETES_SERVICE_HOST */
@@ -43,37 +42,37 @@ enum kube_exec_interactive { KUBE_EXEC_IF_AVAILABLE, KUBE_EXEC_NEVER, KUBE_EXEC_
 /* A program that prints an ExecCredential; see kube/credentials.h. */
 struct kube_exec {
     const char *api_version;         /* client.authentication.k8s.io/v1 or …/v1beta1 */
-    const char *command;             /* absolute when the file gave a relative path with a slash */
+    const char *command;             /* absolute if the file had a relative path with a slash */
     const char *const *args;         /* NULL-terminated */
-    const struct kube_exec_env *env; /* ended by one without a name */
+    const struct kube_exec_env *env; /* terminated by one without a name */
     const char *install_hint;        /* NULL: none */
-    const char *cluster_info;        /* JSON text of spec.cluster; NULL: not asked for */
+    const char *cluster_info;        /* JSON text of spec.cluster; NULL: not requested */
     enum kube_exec_interactive interactive;
 };
 
-/* Members are NULL when not given. Paths are absolute. PEM data is decoded text. */
+/* Members are NULL if not set. Paths are absolute. PEM data is decoded text. */
 struct kube_config {
     const char *origin; /* for messages: "/home/me/.kube/config, context kind" */
-    const char *server; /* "https://10.0.0.1:6443" or with a path prefix, no slash at its end */
-    const char *ns;     /* never NULL; "default" at last */
+    const char *server; /* "https://10.0.0.1:6443", perhaps with a path; no slash at the end */
+    const char *ns;     /* never NULL; "default" if not set */
     bool in_cluster;
-    /* the server's identity */
+    /* the server */
     const char *ca_data, *ca_file;
     const char *tls_server_name;
     bool insecure_skip_tls_verify;
-    const char *proxy_url; /* also from HTTPS_PROXY, unless NO_PROXY covers the server */
-    /* ours */
+    const char *proxy_url; /* also from HTTPS_PROXY, unless NO_PROXY matches the server */
+    /* our credentials */
     const char *cert_data, *cert_file, *key_data, *key_file;
     const char *token;
-    const char *token_file; /* wins over token while it can be read */
+    const char *token_file; /* wins over token while it is readable */
     const char *username, *password;
     const struct kube_exec *exec;
-    /* whom to act as: headers that go with every request, "Name: value", NULL-terminated */
+    /* impersonation headers of every request, "Name: value", NULL-terminated */
     const char *const *impersonate;
 };
 
-/* Adds to the three flags what the environment says. */
+/* Adds the environment variables to the three flags. */
 void kube_config_from_environment(struct kube_config_options *options);
-/* Everything in *ret lives in the arena. */
+/* *ret and all of its contents are allocated in the arena. */
 bool kube_config_load(struct arena *a, const struct kube_config_options *options,
     struct kube_config *ret, struct error *err) must_check;

@@ -7,7 +7,7 @@
 #define ITEMS_MAX 256
 #define API_V1 "client.authentication.k8s.io/v1"
 #define API_V1BETA1 "client.authentication.k8s.io/v1beta1"
-/* What a plugin wants to know of its cluster, put there by whoever wrote the file. */
+/* Cluster-specific data for the plugin, written by the author of the kubeconfig file. */
 #define EXTENSION "client.authentication.k8s.io/exec"
 
 struct section {
@@ -121,7 +121,7 @@ const struct kube_exec *config_exec_read(struct arena *a, struct json exec,
     if (!read_mode(&s, place->at, e, err) || !read_args(a, s.args, place->at, e, err) ||
         !read_env(a, s.env, place->at, e, err))
         return NULL;
-    /* A bare name is looked up in PATH; anything with a slash belongs to the file. */
+    /* A bare name is looked up in PATH; a path with a slash is relative to the file. */
     bool relative = *s.command != '/' && strchr(s.command, '/');
     e->api_version = s.api_version;
     e->command = relative ? arena_printf(a, "%s/%s", place->directory, s.command) : s.command;

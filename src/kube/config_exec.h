@@ -7,11 +7,11 @@
 struct kube_config;
 
 struct config_exec_place {
-    const char *directory; /* of the file: relative commands are relative to it */
+    const char *directory; /* of the file, for relative commands */
     const char *at;        /* "users[me].user.exec", for messages */
     struct json cluster_extensions;
 };
 
-/* NULL with err. config holds the cluster already, for provideClusterInfo. */
+/* Returns NULL with err. config must contain the cluster already, for provideClusterInfo. */
 const struct kube_exec *config_exec_read(struct arena *a, struct json exec,
     const struct config_exec_place *place, const struct kube_config *config, struct error *err);

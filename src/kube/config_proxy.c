@@ -39,8 +39,8 @@ static bool is_in_cidr(struct arena *a, struct str rule, struct address host)
            in_network(host, address_of(str_dup(a, network)), (size_t)bits);
 }
 
-/* One element of NO_PROXY: "*", an address, a network, "name" (and all below), ".name" (only
- * those below); name and address may carry a port. */
+/* One element of NO_PROXY: "*", an address, a network, "name" (and all subdomains), ".name" (only
+ * subdomains); name and address may have a port. */
 static bool excepts(struct arena *a, struct str rule, const char *host, int port)
 {
     int64_t rule_port;

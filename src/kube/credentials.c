@@ -14,15 +14,15 @@
 
 #define FILE_BYTES_MAX ((size_t)1 << 20)
 #define LOOK_MS 10000
-/* A file system may hide a change from stat; client-go reads once a minute, too. */
+/* A file system may hide a change from stat; client-go also reads once a minute. */
 #define READ_AGAIN_MS 60000
-/* A plugin that fails is not run for every request. */
+/* After a failure the plugin is not run for every request. */
 #define PLUGIN_PAUSE_MS 5000
 #define PLUGIN_TIMEOUT_MS 60000
 
 enum { TOKEN, CA, CERTIFICATE, KEY, FILES };
 
-/* A file's text as last read. */
+/* The last contents of a file. */
 struct watched {
     const char *path; /* NULL: not from a file */
     struct file_stamp stamp;
@@ -46,8 +46,8 @@ struct credentials {
 
     struct process *plugin;
     char *plugin_token, *plugin_certificate, *plugin_key;
-    bool plugin_done;  /* it has given something */
-    bool plugin_stale; /* … that the server refused */
+    bool plugin_done;  /* it has returned credentials */
+    bool plugin_stale; /* … which the server rejected */
     int64_t plugin_expires_wall_ms;
     int64_t plugin_failed_at_ms;
     struct error plugin_error;
@@ -111,7 +111,7 @@ bool credentials_exec_parse(struct arena *a, const struct kube_exec *exec, struc
     return true;
 }
 
-/* ---- putting together what goes out ---- */
+/* ---- current credentials ---- */
 
 static const char *text_of(const struct credentials *c, int file, const char *data)
 {
@@ -165,8 +165,8 @@ static bool lacks_tls(const struct credentials *c)
     return c->tls_wanted && !c->tls;
 }
 
-/* A new TLS context that cannot be made leaves the old one in use; the files may be half written.
- */
+/* If a new TLS context cannot be created, the old one stays in use: the files may be
+ * half-written. */
 static void rebuild(struct credentials *c, bool tls_changed)
 {
     struct error err = { 0 };
@@ -178,7 +178,7 @@ static void rebuild(struct credentials *c, bool tls_changed)
 
 /* ---- files ---- */
 
-/* False when there is nothing to use; a file that was readable before is forgiven. */
+/* False if there is no content at all; a file that was readable before may fail. */
 static bool read_file(struct credentials *c, int which, bool *changed, struct error *err)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -305,7 +305,7 @@ static void plugin_run(struct credentials *c)
     c->plugin = process_start(c->loop, &options, on_plugin_end, c);
 }
 
-/* Whether what the plugin gave (or its failure) can be used for now. */
+/* Whether the plugin's credentials (or its error) can be used for now. */
 static bool plugin_ready(struct credentials *c)
 {
     if (c->plugin)
@@ -330,7 +330,7 @@ static bool plugin_ready(struct credentials *c)
     return false;
 }
 
-/* ---- use ---- */
+/* ---- interface ---- */
 
 struct credentials *credentials_new(struct loop *loop, const struct env *env,
     const struct kube_config *config, void (*changed)(void *ctx), void *ctx)

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "kube/client.h"
 
-/* The numbers are client-go's. */
+/* The same limits as in client-go. */
 #define ENTRIES_MAX 1000
 #define OBJECTS_MAX 500
 #define BURST 25
@@ -23,17 +23,17 @@
 #define WORD_BYTES_MAX 128
 #define OBJECT_NAME_BYTES_MAX 230
 
-/* Equal keys are equal events. Two hashes instead of the text, because the table is large; who
- * finds two texts that collide in both has made two events one. */
+/* Equal keys mean equal events. Two hashes instead of the text, because the table is large. Two
+ * texts whose hashes both collide would be counted as one event. */
 struct key {
     uint64_t a, b;
 };
 
-/* One event and its repetitions; small, because after a busy minute there are many. */
+/* One event and its repetitions. Small, because after a busy minute there are many. */
 struct entry {
     struct key key;
     char *ns, *name; /* of the Event: "object.0123456789abcdef" */
-    char *body;      /* JSON text of it, without metadata and series */
+    char *body;      /* JSON text without metadata and series */
     bool posted;
     unsigned tries;
     int64_t retry_at_ms;
@@ -43,7 +43,7 @@ struct entry {
     uint64_t sequence;
 };
 
-/* How much an object may still say. */
+/* How many events an object may still have. */
 struct allowance {
     uint64_t hash;
     int64_t used_at_ms;
@@ -82,8 +82,8 @@ static struct key key_of(const char *text)
     return (struct key){ hash_of(text, 0xcbf29ce484222325u), hash_of(text, 0x9e3779b97f4a7c15u) };
 }
 
-/* At most so many bytes, cut between characters; what is no character (a file's name in a message
- * may hold anything) becomes a question mark. */
+/* Truncates to bytes_max, between characters. Invalid UTF-8 (a file name in a message may contain
+ * anything) becomes a question mark. */
 static const char *cut(struct arena *a, const char *text, size_t bytes_max)
 {
     cleanup(buf_done) struct buf b = BUF_INIT(bytes_max);
@@ -143,7 +143,7 @@ static bool has_news(const struct entry *e)
     return e->count != e->count_written;
 }
 
-/* When there is something to do about it: write it, or forget it. */
+/* The time at which it is written or dropped. */
 static int64_t due_ms(const struct entry *e)
 {
     int64_t end_ms = e->last_ms + SERIES_END_MS, refresh_ms = e->written_at_ms + SERIES_REFRESH_MS;
@@ -157,7 +157,7 @@ static int64_t due_ms(const struct entry *e)
     return due > e->retry_at_ms ? due : e->retry_at_ms;
 }
 
-/* The longest silent entry that has been written makes room. */
+/* Makes room by dropping the written entry that was silent for the longest time. */
 static bool make_room(struct event_recorder *r)
 {
     if (r->entry_count < ENTRIES_MAX)
@@ -211,8 +211,8 @@ static bool may_speak(struct event_recorder *r, const char *object)
 
 /* ---- writing ---- */
 
-/* Behind the object's name nanoseconds, as client-go has it: kubectl shows events in the order of
- * their names. The last six digits are a number and chance. */
+/* The object's name, followed by nanoseconds as in client-go: kubectl sorts events by name. The
+ * last six digits are a counter and random digits. */
 static const char *new_name(struct event_recorder *r, struct arena *a, const char *object)
 {
     const char *base = cut(a, object, OBJECT_NAME_BYTES_MAX);
@@ -239,7 +239,7 @@ static void on_written(void *ctx, const struct kube_reply *reply)
     enum error_code code = reply->error.code;
     r->op = NULL;
     if (code == ERR_EXISTS)
-        code = ERR_NONE; /* names hardly ever meet: it was we, in a try whose answer was lost */
+        code = ERR_NONE; /* an earlier try whose response was lost */
     if (!code) {
         r->stats.written++;
         e->posted = true;
@@ -247,7 +247,7 @@ static void on_written(void *ctx, const struct kube_reply *reply)
         e->count_written = r->count_sent;
         e->written_at_ms = env_mono_ms(r->env);
     } else if (code == ERR_NOT_FOUND && e->posted) {
-        /* Events live for an hour: the series goes on in a new one. */
+        /* Events expire after an hour: continue the series in a new one. */
         e->posted = false;
     } else if ((error_is_transient(code) || code == ERR_UNAUTHORIZED) && ++e->tries < TRIES_MAX) {
         e->retry_at_ms = env_mono_ms(r->env) + RETRY_MS;
@@ -284,7 +284,7 @@ static void write_entry(struct event_recorder *r, struct entry *e)
     r->op = kube_create(r->client, what, body, how, then);
 }
 
-/* Writes what is due, oldest first, one at a time; forgets what is over; sets the alarm. */
+/* Writes due events, oldest first, one at a time; drops expired ones; sets the timer. */
 static void step(struct event_recorder *r)
 {
     int64_t now_ms = env_mono_ms(r->env), next_ms = INT64_MAX;
@@ -338,7 +338,7 @@ static struct entry *entry_new(
         { "related", reference(a, event->related, NULL) });
     e->key = key;
     e->body = mem_strdup(json_to_text(a, body));
-    /* Validation wants events about cluster-scoped objects there. */
+    /* Validation requires events about cluster-scoped objects to be there. */
     e->ns = mem_strdup(text_empty(ns) ? "default" : ns);
     e->sequence = ++r->sequence;
     e->name = mem_strdup(new_name(r, a, or_empty(name)));

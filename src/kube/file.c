@@ -17,7 +17,7 @@ bool file_read(
     struct arena *a, const char *path, size_t bytes_max, struct str *ret, struct error *err)
 {
     struct stat st;
-    /* Without O_NONBLOCK a FIFO in the place of a token would stop the process. */
+    /* Without O_NONBLOCK, a FIFO in place of a token would block the process. */
     cleanup(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &st) < 0)
         return fail_errno(err, errno, "read %s", path);
@@ -25,7 +25,7 @@ bool file_read(
         return fail(err, ERR_INVALID, "read %s: not a plain file", path);
     if (st.st_size < 0 || (uint64_t)st.st_size > bytes_max)
         return fail(err, ERR_TOO_LARGE, "read %s: larger than %zu bytes", path, bytes_max);
-    /* One more byte than it had: if there is one, it grew while we read. */
+    /* Reads one byte more than the size: if it succeeds, the file has grown meanwhile. */
     size_t size = (size_t)st.st_size, got = 0;
     char *bytes = arena_alloc(a, size + 1);
     while (got <= size) {

@@ -1,18 +1,18 @@
 #pragma once
 
-/* Files that another client keeps fresh: tokens, certificates. */
+/* Files that another program updates: tokens, certificates. */
 
 #include "base/error.h"
 #include "base/str.h"
 
 struct arena;
 
-/* All of it, followed by a NUL that is not counted. Fails, with the path, on what is no plain file
- * or is larger than bytes_max. */
+/* The whole file, followed by a NUL that is not counted. Fails, with the path, if it is not a
+ * regular file or is larger than bytes_max. */
 bool file_read(struct arena *a, const char *path, size_t bytes_max, struct str *ret,
     struct error *err) must_check;
 
-/* Which state of a file this is: differs after it was written, replaced or taken away. */
+/* Identifies a state of a file: differs after the file was written, replaced or deleted. */
 struct file_stamp {
     uint64_t device, inode, size;
     int64_t modified_ns, changed_ns; /* all 0: no such file */

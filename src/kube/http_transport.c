@@ -12,14 +12,14 @@
 #include "kube/credentials.h"
 
 #define REQUESTS_MAX 32
-/* Over HTTP/1.1 each watch takes a connection: those of all families, and what is asked beside. */
+/* Over HTTP/1.1 each watch needs a connection: the watches of all families, and other requests. */
 #define CONNECTIONS_MAX 256
 #define HEADERS_MAX 80
-/* For a connection: the server's name may have several addresses that do not answer. */
+/* For a connection: the server's name may have several unreachable addresses. */
 #define WAIT_MS 30000
 
 struct kube_call {
-    struct kube_call *next, **link; /* of one of the transport's lists */
+    struct kube_call *next, **link; /* in one of the transport's lists */
     struct http_transport *transport;
     struct arena arena; /* a copy of the request */
     struct kube_request request;
@@ -27,11 +27,11 @@ struct kube_call {
     void *ctx;
     int64_t opened_at_ms;
     struct http_call *http; /* NULL: queued */
-    uint64_t epoch;         /* of the credentials in use */
+    uint64_t epoch;         /* of the credentials used */
     bool repeated;
     bool answered;
-    bool counted;       /* takes one of requests_max places */
-    struct timer timer; /* the end of waiting in the queue */
+    bool counted;       /* uses one of the requests_max slots */
+    struct timer timer; /* timeout in the queue */
 };
 
 struct http_transport {
@@ -40,12 +40,12 @@ struct http_transport {
     const struct kube_config *config;
     struct http_client *http;
     struct credentials *credentials;
-    const struct tls_context *tls; /* that connections were made with; only compared */
+    const struct tls_context *tls; /* used by the connections; only compared */
     struct arena own;
     struct url server;
     const char *user_agent;
     size_t requests_max, on_wire;
-    struct kube_call *waiting, **tail; /* streams first, in the order of opening */
+    struct kube_call *waiting, **tail; /* streams first, in the order of open() */
     struct kube_call *sent;
     struct timer pump;
     struct kube_transport face;
@@ -57,7 +57,7 @@ struct http_transport {
 
 static void pump(void *ctx);
 
-/* ---- a call's end ---- */
+/* ---- end of a call ---- */
 
 static void leave_wire(struct kube_call *c)
 {
@@ -126,7 +126,7 @@ static int64_t left_ms(const struct kube_call *c)
     return left > 0 ? left : 1;
 }
 
-/* ---- from the wire ---- */
+/* ---- responses ---- */
 
 /* `299 - "text"`: the text, without its quotes (RFC 9111, 5.5). */
 static const char *warning_text(struct arena *a, struct str value)
@@ -138,7 +138,7 @@ static const char *warning_text(struct arena *a, struct str value)
     return arena_strndup(a, open + 1, (size_t)(close - open - 1));
 }
 
-/* Methods are few and statuses not many; what comes when the table is full stays uncounted. */
+/* There are few methods and statuses; when the table is full, others are not counted. */
 static void count(struct http_transport *t, const char *method, int status)
 {
     static const char *const methods[] = { "GET", "POST", "PUT", "PATCH", "DELETE" };
@@ -202,7 +202,7 @@ static void on_end(void *ctx, const struct error *err, bool sent)
     call_end(c, err, sent);
 }
 
-/* ---- to the wire ---- */
+/* ---- sending ---- */
 
 struct header_list {
     struct http_header list[HEADERS_MAX];
@@ -224,7 +224,7 @@ static void add_impersonation(struct arena *a, struct header_list *h, const char
     }
 }
 
-/* within_ms: until it must be on the wire. */
+/* within_ms: the time until it must be sent. */
 static void send_call(struct kube_call *c, int64_t within_ms)
 {
     static const struct http_call_handlers handlers = {
@@ -267,7 +267,7 @@ static void send_call(struct kube_call *c, int64_t within_ms)
     c->http = http_call_open(t->http, &request, &handlers, c);
 }
 
-/* Old connections prove an old certificate, or trust an old CA. */
+/* Existing connections use an old certificate, or trust an old CA. */
 static void renew_connections(struct http_transport *t)
 {
     const struct tls_context *tls = credentials_tls(t->credentials);
@@ -276,8 +276,8 @@ static void renew_connections(struct http_transport *t)
     t->tls = tls;
 }
 
-/* Everybody who waits gets the same bad news. A caller that asks again at once, from inside, waits
- * for the next round. */
+/* Fails all waiting calls with the same error. If a callback retries at once, its call waits for
+ * the next round. */
 static void fail_queued(struct http_transport *t, const struct error *why)
 {
     struct error err = *why;
@@ -286,14 +286,14 @@ static void fail_queued(struct http_transport *t, const struct error *why)
         call_end(t->waiting, &err, false);
 }
 
-/* The first that waits, if it has a place; if it has none, nobody behind it has. */
+/* The first waiting call, if it has a slot; if not, no call after it has one. */
 static struct kube_call *next_to_send(const struct http_transport *t)
 {
     struct kube_call *c = t->waiting;
     return c && (!c->request.timeout_ms || t->on_wire < t->requests_max) ? c : NULL;
 }
 
-/* Sends what may be sent. */
+/* Sends all calls that may be sent. */
 static void pump(void *ctx)
 {
     struct http_transport *t = ctx;
@@ -314,13 +314,13 @@ static void pump(void *ctx)
         struct error late;
         fail(&late, ERR_CANCELLED, "it may not be sent any more");
         call_end(c, &late, false);
-        /* A caller that heard that may have asked for something new, or cancelled something. */
+        /* The callbacks may have opened or cancelled calls. */
         timer_set(t->env, &t->pump, 0);
         return;
     }
 }
 
-/* ---- the face ---- */
+/* ---- interface ---- */
 
 static struct kube_call *open_call(
     void *self, const struct kube_request *request, const struct kube_handlers *handlers, void *ctx)
@@ -338,7 +338,7 @@ static struct kube_call *open_call(
     c->request.content_type = arena_strdup(&c->arena, request->content_type);
     c->request.accept = arena_strdup(&c->arena, request->accept);
     c->request.body.ptr = str_dup(&c->arena, request->body);
-    /* Streams, which need no place on the wire, before all others. */
+    /* Streams, which need no slot, before all others. */
     link_call(c, c->request.timeout_ms ? t->tail : &t->waiting);
     timer_init(&c->timer, on_queue_timeout, c);
     if (request->timeout_ms)

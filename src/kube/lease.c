@@ -9,7 +9,7 @@
 #include "kube/client.h"
 
 #define MANAGER "leeboard"
-/* A record may ask others to wait, but not for ever. */
+/* A record may make other processes wait, but not for ever. */
 #define RECORD_SECONDS_MAX 3600
 
 struct lease {
@@ -17,24 +17,24 @@ struct lease {
     const struct env *env;
     const struct lease_handlers *handlers;
     void *ctx;
-    struct arena own; /* the options' strings */
+    struct arena own; /* for the options' strings */
     struct lease_options options;
 
     enum lease_state state;
     bool releasing;
-    bool must_look; /* what we know may be old: read before the next write */
+    bool must_look; /* our copy may be old: read before the next write */
     struct kube_op *op;
     bool op_writes;
-    struct timer timer;    /* the next try, or the end of patience with op */
-    struct timer deadline; /* of leading, or of releasing */
-    struct error last;     /* why the last try failed */
+    struct timer timer;    /* the next attempt, or the timeout of op */
+    struct timer deadline; /* of leadership, or of the release */
+    struct error last;     /* why the last attempt failed */
 
     struct arena seen_arena;
-    struct json seen;    /* the Lease as last read or written; absent: not yet, or none there */
+    struct json seen;    /* the Lease as last read or written; absent: unknown or missing */
     int64_t seen_at_ms;  /* when we saw it change */
     char *holder;        /* as last reported; NULL: never */
-    int64_t sent_at_ms;  /* the write under way */
-    int64_t acked_at_ms; /* sending of the last write that was acknowledged */
+    int64_t sent_at_ms;  /* of the write in flight */
+    int64_t acked_at_ms; /* when the last acknowledged write was sent */
 };
 
 static void look(struct lease *l);
@@ -67,7 +67,7 @@ bool lease_may_write(const struct lease *l)
     return lease_left_ms(l) > 0;
 }
 
-/* ---- ends ---- */
+/* ---- end ---- */
 
 static void halt(struct lease *l)
 {
@@ -128,7 +128,7 @@ static void failed(struct lease *l, const struct kube_reply *reply)
     l->handlers->trouble(l->ctx, &l->last);
 }
 
-/* Remembers a Lease, and since when it has been like that. */
+/* Stores a Lease, and the time of its last change. */
 static void observe(struct lease *l, struct json lease)
 {
     const char *version = json_get_text(lease, "metadata.resourceVersion");
@@ -154,7 +154,7 @@ static bool has_expired(const struct lease *l)
     return env_mono_ms(l->env) - l->seen_at_ms >= seconds * 1000;
 }
 
-/* We know who holds it now. */
+/* The current holder is known. */
 static void decide(struct lease *l)
 {
     bool free_to_take = !*holder_of(l->seen) || has_expired(l);
@@ -207,7 +207,8 @@ static void on_written(void *ctx, const struct kube_reply *reply)
     l->op = NULL;
     enum error_code code = reply->error.code;
     if (code == ERR_CONFLICT || code == ERR_EXISTS || code == ERR_NOT_FOUND) {
-        /* Somebody was faster, or took it away: see who, without a word. */
+        /* Another process was faster, or the Lease was deleted: read it again, without reporting
+         * trouble. */
         l->last = reply->error;
         look(l);
         return;
@@ -224,7 +225,7 @@ static void on_written(void *ctx, const struct kube_reply *reply)
     l->acked_at_ms = l->sent_at_ms;
     int64_t left_ms = l->acked_at_ms + l->options.renew_deadline_ms - env_mono_ms(l->env);
     if (left_ms <= 0) {
-        /* The answer came too late to count; while standing by that costs nothing. */
+        /* The response came too late to count. In standby this does not matter. */
         if (l->state == LEASE_LEADING)
             on_deadline(l);
         else
@@ -240,8 +241,8 @@ static void on_written(void *ctx, const struct kube_reply *reply)
     }
 }
 
-/* A request that is not answered soon is as good as lost; the deadline must leave time for another.
- */
+/* A request without a quick response is as good as lost; the deadline must leave time for another
+ * one. */
 static void start_op(struct lease *l, struct kube_op *op, bool writes)
 {
     l->op = op;
@@ -301,7 +302,7 @@ static void on_timer(void *ctx)
         be_released(l);
         return;
     }
-    /* After a stop (SIGSTOP) every timer is late at once: not a byte may leave any more. */
+    /* After a stop (SIGSTOP) all timers are late: nothing may be sent any more. */
     if (l->state == LEASE_LEADING && !l->releasing && !lease_may_write(l)) {
         on_deadline(l);
         return;
@@ -317,14 +318,14 @@ static void on_timer(void *ctx)
             (long long)l->options.renew_deadline_ms / 2);
         l->handlers->trouble(l->ctx, &l->last);
     }
-    /* A caller that leads knows the record and only swaps it; everybody else looks. */
+    /* The leader knows the record and only replaces it; other processes read it first. */
     if (l->state == LEASE_LEADING && !l->must_look)
         write_record(l);
     else
         look(l);
 }
 
-/* ---- life ---- */
+/* ---- interface ---- */
 
 struct lease *lease_new(struct kube_client *client, const struct env *env,
     const struct lease_options *options, const struct lease_handlers *handlers, void *ctx)
@@ -375,7 +376,7 @@ void lease_release(struct lease *l)
     if (l->state == LEASE_LOST || l->state == LEASE_RELEASED || l->releasing)
         return;
     bool writing = l->op && l->op_writes;
-    /* A write that is under way may still make it ours: then look before giving up. */
+    /* A write in flight may still acquire the lease: then read it before giving up. */
     l->must_look = l->must_look || writing;
     l->must_look = l->must_look && (writing || l->state == LEASE_LEADING);
     l->releasing = true;

@@ -1,19 +1,20 @@
 #pragma once
 
-/* Leadership by a coordination.k8s.io/v1 Lease: of all processes with one lease name, at most one
- * writes.
+/* Leader election with a coordination.k8s.io/v1 Lease: at most one of the processes with the same
+ * lease name writes.
  *
  *   standing by ── free or expired: compare-and-swap ──> leading ── deadline, or another ──> lost
  *        └────────────── every retry_ms ──┘                └── lease_release ──> released
  *
- * Others judge our lease by their own clock since they last saw it change, for duration_ms. We stop
- * renew_deadline_ms after *sending* the last renewal that was acknowledged, which is earlier than
- * anybody may take over, however long the answer took. The clock must be read fresh on every call
- * and count suspended time (CLOCK_BOOTTIME), so that a process that was stopped (SIGSTOP, a
- * sleeping machine) past its lease knows it by the time it looks. This is not fencing: ask
- * lease_may_write() immediately before each request that changes something.
+ * Other processes consider our lease expired when they have not seen it change for duration_ms, by
+ * their own clock. We stop renew_deadline_ms after *sending* the last acknowledged renewal. This is
+ * before any other process may take over, however long the response took. The clock must be read on
+ * every call and must include suspended time (CLOCK_BOOTTIME), so that a process that was stopped
+ * (SIGSTOP, a sleeping machine) until its lease expired notices this at its next check. This is not
+ * fencing: check lease_may_write() immediately before each write.
  *
- * Lost and released are final: free it, and make a new one to stand again. */
+ * Lost and released are final states: free the lease, and create a new one to run for election
+ * again. */
 
 #include "base/error.h"
 
@@ -26,21 +27,21 @@ struct lease;
 struct lease_options {
     const char *ns;
     const char *name;          /* NULL: LEASE_NAME_DEFAULT */
-    const char *identity;      /* of this process: unique, e.g. host name and a random part */
+    const char *identity;      /* unique for this process, e.g. host name and a random part */
     int64_t duration_ms;       /* 0: 15 s; whole seconds */
     int64_t renew_deadline_ms; /* 0: 10 s; below duration_ms */
-    int64_t retry_ms;          /* 0: 2 s; drawn out by up to a fifth at random */
+    int64_t retry_ms;          /* 0: 2 s; extended at random by up to a fifth */
 };
 
 enum lease_state { LEASE_STANDBY, LEASE_LEADING, LEASE_LOST, LEASE_RELEASED };
 
-/* The lease may be freed inside lost() and released() only. */
+/* The lease may be freed only inside lost() and released(). */
 struct lease_handlers {
     void (*gained)(void *ctx);
     void (*lost)(void *ctx, const struct error *why);
-    /* Whom we wait for, whenever that changes; "" when free. */
+    /* The current holder, each time it changes; "" if the lease is free. */
     void (*holder)(void *ctx, const char *holder);
-    /* A try that failed; the next one comes by itself. */
+    /* A failed attempt; the next one follows automatically. */
     void (*trouble)(void *ctx, const struct error *err);
     void (*released)(void *ctx);
 };
@@ -49,14 +50,14 @@ struct lease *lease_new(struct kube_client *client, const struct env *env,
     const struct lease_options *options, const struct lease_handlers *handlers, void *ctx);
 void lease_free(struct lease *l); /* without releasing it */
 void lease_start(struct lease *l);
-/* Gives it up, so that others need not wait; call it when no write is in flight any more.
- * released() comes at the latest after renew_deadline_ms, also when the server does not answer, and
- * at once (but not inside the call) when we do not lead. May not write from now on. */
+/* Releases the lease, so that other processes need not wait. Call it when no write is in flight any
+ * more. released() is called after renew_deadline_ms at the latest, even if the server does not
+ * respond, and soon (but not inside the call) if we do not lead. From now on we may not write. */
 void lease_release(struct lease *l);
 
 bool lease_may_write(const struct lease *l);
-/* For how long it may still write, if no renewal is acknowledged any more; 0: not at all. */
+/* The time for which writes are allowed if no further renewal is acknowledged; 0: not allowed. */
 int64_t lease_left_ms(const struct lease *l);
 enum lease_state lease_state(const struct lease *l);
-/* How often the lease changed hands until now: an epoch of our leadership. */
+/* The number of transitions so far: an epoch of our leadership. */
 int64_t lease_transitions(const struct lease *l);

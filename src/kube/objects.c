@@ -121,7 +121,7 @@ static void sink_end(void *ctx, const char *version)
 {
     (void)version;
     struct collection *c = ctx;
-    /* One by one from the start: telling may look at the table. */
+    /* Restart after each one, because the callback may query the table. */
     for (struct entry *e; (e = unseen(c));)
         drop(c, e);
 }
@@ -207,7 +207,7 @@ static const struct collection *collection_of(const struct objects *o, const str
     size_t i = 0;
     while (i < o->count && o->collections[i].kind != kind)
         i++;
-    assert(i < o->count); /* a kind that is not watched */
+    assert(i < o->count); /* the kind must be watched */
     return &o->collections[i];
 }
 

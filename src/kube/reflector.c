@@ -9,33 +9,33 @@
 #include "kube/stream.h"
 #include "kube/transport.h"
 
-/* No object that an API server stores is larger than 3 MiB; printed, with managed fields, some
- * more. */
+/* An API server stores no objects larger than 3 MiB; with formatting and managed fields they are
+ * somewhat larger. */
 #define OBJECT_BYTES_MAX ((size_t)8 << 20)
 #define ERROR_BYTES_MAX ((size_t)64 << 10)
 #define PAGE_ITEMS 500
 #define PAGE_TIMEOUT_MS 65000
-/* Bookmarks come every minute; three of them missing is a dead stream, whatever TCP says. */
+/* Bookmarks come every minute; if three are missing the stream is dead, whatever TCP says. */
 #define WATCH_IDLE_MS 190000
-/* A streamed list that pauses so long has no end that this server would tell us of. */
+/* If a streamed list pauses this long, the server will not send the final bookmark. */
 #define STREAM_IDLE_MS 30000
-/* As client-go: a watch that ends sooner is a failure, however politely it ends. */
+/* As in client-go: a watch that ends sooner counts as a failure, even without an error. */
 #define WATCH_SHORT_MS 1000
 #define BACKOFF_MIN_MS 800
 #define BACKOFF_MAX_MS 30000
 #define BACKOFF_RESET_MS 120000
-/* Looking again for an API that is not installed, or for a permission. */
+/* Retry for an API that is not installed, or for a missing permission. */
 #define SLOW_MIN_MS 10000
 #define SLOW_MAX_MS 60000
 
-/* A server that does not know the first form sends whole objects. */
+/* A server that does not support the first type sends whole objects. */
 #define ACCEPT_METADATA                                                                            \
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 
 enum phase {
     PHASE_STOPPED,
-    PHASE_WAITING,   /* for the timer */
-    PHASE_STREAMING, /* a watch that begins with the list */
+    PHASE_WAITING,   /* until the timer fires */
+    PHASE_STREAMING, /* a watch that starts with the list */
     PHASE_PAGING,
     PHASE_WATCHING,
 };
@@ -45,16 +45,16 @@ struct reflector {
     const struct env *env;
     const struct reflector_sink *sink;
     void *ctx;
-    struct arena own; /* the options' strings */
+    struct arena own; /* for the options' strings */
     struct reflector_options options;
     const char *api_version;
 
     enum reflector_state state;
     enum phase phase;
     bool synced;
-    bool no_streaming;   /* this server cannot: found out once */
-    bool page_this_time; /* streaming was refused; paging may work, or say better why not */
-    bool unpaged;        /* pages expired under us: the next list comes in one piece */
+    bool no_streaming;   /* the server does not support it; found out once */
+    bool page_this_time; /* streaming was refused; paging may work, or give a better error */
+    bool unpaged;        /* the continue token expired: the next list is not paged */
     unsigned half_streams, stream_refusals;
     unsigned empty_watches;
     unsigned not_found; /* 404s in a row */
@@ -64,17 +64,17 @@ struct reflector {
     char version[128];    /* to resume from; "" means list first */
     char *continue_token; /* of the next page; NULL: first page */
     struct timer timer;
-    struct kube_call *call; /* NULL: none open */
-    uint64_t epoch;         /* changes with every call, and when one is cut off */
+    struct kube_call *call; /* NULL: none is open */
+    uint64_t epoch;         /* changes with every call, and when a call is cut */
     int64_t opened_at_ms;
-    uint64_t received; /* events and bookmarks of this call */
+    uint64_t received; /* events and bookmarks in this call */
     int status;
     int64_t retry_after_ms;
     char content_type[80];
     struct buf error_body;
     struct stream_lines lines;
     struct stream_items items;
-    struct arena arena; /* of the event or item at hand */
+    struct arena arena; /* for the current event or item */
     struct reflector_stats stats;
 };
 
@@ -95,7 +95,7 @@ int kube_version_compare(const char *a, const char *b)
     return (order > 0) - (order < 0);
 }
 
-/* ---- what became of a try ---- */
+/* ---- result of an attempt ---- */
 
 static void set_state(struct reflector *r, enum reflector_state state, const struct error *err)
 {
@@ -128,7 +128,7 @@ static void forget_version(struct reflector *r)
     r->version[0] = '\0';
 }
 
-/* Again after a while; what happens then depends on whether there still is a version. */
+/* Retries after a delay: watches if there still is a version, else lists. */
 static void fail_for_now(struct reflector *r, const struct error *err)
 {
     int64_t now_ms = env_mono_ms(r->env);
@@ -176,7 +176,7 @@ static void forbidden(struct reflector *r)
     fail_for_long(r, REFLECTOR_FORBIDDEN, &err);
 }
 
-/* The server said no, by its HTTP status or by an ERROR event. */
+/* The server refused, with an HTTP status or an ERROR event. */
 static void refused(struct reflector *r, const struct kube_status *s)
 {
     struct error err = s->error;
@@ -189,14 +189,14 @@ static void refused(struct reflector *r, const struct kube_status *s)
         forget_version(r);
         fail_for_now(r, &err);
     } else if (err.code == ERR_NOT_FOUND && r->synced && ++r->not_found < 2) {
-        /* It was there a moment ago. Before all of it is taken for gone, it must be said twice: a
-         * proxy that reloads says 404, too. */
+        /* The resource was served a moment ago. It counts as gone only after a second 404, because
+         * a proxy that reloads also returns 404. */
         forget_version(r);
         fail_for_now(r, &err);
     } else if (err.code == ERR_NOT_FOUND) {
         fail_for_long(r, REFLECTOR_NOT_INSTALLED, &err);
     } else if (phase == PHASE_STREAMING && final) {
-        /* Streaming needs only the right to watch; what listing says, people understand. */
+        /* Streaming needs only the watch right. The error of a list is easier to understand. */
         r->page_this_time = err.code == ERR_FORBIDDEN;
         r->no_streaming |= !r->page_this_time;
         begin(r);
@@ -205,8 +205,8 @@ static void refused(struct reflector *r, const struct kube_status *s)
     } else {
         if (final)
             forget_version(r);
-        /* A server that cannot stream should say 4xx; one that keeps failing gets a plain question.
-         */
+        /* A server that cannot stream should return a 4xx. If it keeps failing, try a plain
+         * list. */
         if (phase == PHASE_STREAMING && err.code != ERR_BUSY)
             r->page_this_time = ++r->stream_refusals >= 3;
         fail_for_now(r, &err);
@@ -255,7 +255,7 @@ static void report_bad(struct reflector *r, struct stream_identity id, const str
     report(r, id, json_none, err);
 }
 
-/* An object that has no name, or is none of ours: a proxy's Table, a page of HTML. */
+/* False for an object without a name, or of another type: a proxy's Table, an HTML page. */
 static bool fits(struct reflector *r, struct json object, struct error *err)
 {
     const char *kind = json_get_text(object, "kind");
@@ -274,7 +274,7 @@ static bool fits(struct reflector *r, struct json object, struct error *err)
     return true;
 }
 
-/* The same text with U+FFFD for each U+0000, which JSON has and our strings have not. */
+/* The same text with U+FFFD for each U+0000, which JSON allows and our strings do not. */
 static struct str without_nul(struct arena *a, struct str text)
 {
     char *copy = str_dup(a, text);
@@ -310,7 +310,7 @@ static struct json stub(struct reflector *r, struct stream_identity id)
         { "metadata.resourceVersion", json_str_or_absent(id.version) });
 }
 
-/* The object without what lies too deep, if that was all that was wrong with it. */
+/* The object without values nested too deep, if this was the only error. */
 static struct json flattened(struct reflector *r, struct str text, bool is_event)
 {
     struct json object;
@@ -372,7 +372,7 @@ static void on_object(struct reflector *r, const char *type, struct json object)
     struct error err;
     const char *version = json_get_text(object, "metadata.resourceVersion");
     r->stats.events++;
-    /* First, so that a sink that asks is told the version it is being handed. */
+    /* First, so that a sink that queries the version gets the one of this object. */
     advance(r, version);
     if (!fits(r, object, &err)) {
         struct stream_identity id = { .version = version };
@@ -384,7 +384,7 @@ static void on_object(struct reflector *r, const char *type, struct json object)
     }
 }
 
-/* An echo of what the sink wrote itself is most of what comes while it works. */
+/* While the sink writes, most events are echoes of its own writes. */
 static bool is_known(struct reflector *r, struct str line)
 {
     if (r->phase != PHASE_WATCHING || !r->sink->known)
@@ -440,7 +440,7 @@ static bool on_item(void *ctx, struct str text, bool cut)
         unreadable(r, text, false, &err);
         return r->epoch == epoch;
     }
-    /* Items of built-in kinds do not say what they are; their list does. */
+    /* Items of built-in kinds have no kind; take it from the list. */
     if (!json_present(json_member(item, "kind")) && json_is(item, JSON_MAP)) {
         const char *kind = r->options.resource->kind;
         item = json_with_member(&r->arena, item, "kind", json_str(kind));
@@ -453,7 +453,7 @@ static bool on_item(void *ctx, struct str text, bool cut)
     return r->epoch == epoch;
 }
 
-/* ---- ends ---- */
+/* ---- end of a call ---- */
 
 static bool read_envelope(struct reflector *r, struct json *ret, struct error *err)
 {
@@ -496,7 +496,7 @@ static void page_ended(struct reflector *r)
 
 static void half_stream(struct reflector *r, struct error *err)
 {
-    /* Twice without the bookmark that ends a list: it does not know what we asked for. */
+    /* After two lists without the final bookmark, the server does not support streaming. */
     r->no_streaming |= ++r->half_streams >= 2;
     fail_for_now(r, err);
 }
@@ -515,7 +515,7 @@ static void watch_ended(struct reflector *r)
         "watch %s: the stream closed at once%s",
         r->options.resource->plural,
         empty ? " without an event" : "");
-    /* Some servers say so instead of 410 (kubernetes/kubernetes#137089). */
+    /* Some servers close the watch instead of returning 410 (kubernetes/kubernetes#137089). */
     r->empty_watches = empty ? r->empty_watches + 1 : 0;
     if (r->empty_watches >= 2)
         forget_version(r);
@@ -608,7 +608,7 @@ static void on_data(void *ctx, struct str bytes)
     stream_lines_feed(&r->lines, bytes, (struct stream_target){ on_line, r });
 }
 
-/* ---- beginnings ---- */
+/* ---- start of a call ---- */
 
 static void open_call(struct reflector *r, struct buf *path, int64_t timeout_ms, int64_t idle_ms)
 {
@@ -635,7 +635,7 @@ static void add_path(struct reflector *r, struct buf *b)
     buf_add_text(b, resource_path(&a, r->options.resource, r->options.ns, NULL, NULL));
 }
 
-/* Far above any selector and continue token. */
+/* Far longer than any selector and continue token. */
 #define PATH_BYTES_MAX ((size_t)64 << 10)
 
 static void open_watch(struct reflector *r, bool with_list)
@@ -651,8 +651,8 @@ static void open_watch(struct reflector *r, bool with_list)
     url_add_query(&path, "watch", "true");
     url_add_query(&path, "allowWatchBookmarks", "true");
     url_add_query(&path, "timeoutSeconds", seconds);
-    /* A list without a version is a consistent read: the view never goes back, not even when a
-     * restarted process meets a server that lags behind. */
+    /* A list without a version is a consistent read: the view never goes back, even if a restarted
+     * process reaches a server that is behind. */
     url_add_query(&path, "sendInitialEvents", with_list ? "true" : NULL);
     url_add_query(&path, "resourceVersionMatch", with_list ? "NotOlderThan" : NULL);
     url_add_query(&path, "resourceVersion", with_list ? NULL : r->version);
@@ -694,12 +694,12 @@ static void on_timer(void *ctx)
         return;
     }
     assert(r->phase == PHASE_STREAMING);
-    /* The list does not end: ask for it the old way, and at once. */
+    /* The list does not end: switch to a paged list at once. */
     r->no_streaming = true;
     begin(r);
 }
 
-/* ---- life ---- */
+/* ---- interface ---- */
 
 struct reflector *reflector_new(const struct kube_transport *transport, const struct env *env,
     const struct reflector_options *options, const struct reflector_sink *sink, void *ctx)

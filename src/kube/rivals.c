@@ -14,7 +14,7 @@
 #define DURATION_MS_DEFAULT 15000
 #define DURATION_MS_MAX ((int64_t)5 * 60 * 1000)
 
-/* A Lease as it was at the last look. */
+/* A Lease at the time of the last look. */
 struct seen {
     char *id;     /* NAMESPACE/NAME */
     char *record; /* holder and time of its last renewal */
@@ -32,10 +32,10 @@ struct rivals {
     void *ctx;
     struct timer timer;
     struct kube_op *op;
-    size_t at; /* the name that is looked for now */
+    size_t at; /* index of the name that is being read */
     bool clear, over;
-    char *told; /* what waiting() said last */
-    char *who;  /* a renewed one of this round, with its holder */
+    char *told; /* last argument of waiting() */
+    char *who;  /* a Lease renewed in this round, with its holder */
     struct seen seen[SEEN_MAX];
     size_t seen_count;
 };
@@ -101,7 +101,7 @@ static void set_clear(struct rivals *r)
     r->handlers->clear(r->ctx);
 }
 
-/* After a look at all names. */
+/* Called after all names were read. */
 static void conclude(struct rivals *r)
 {
     if (r->who && r->clear) {

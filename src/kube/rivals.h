@@ -1,14 +1,14 @@
 #pragma once
 
-/* Other operators that work on the same objects: upstream's managers hold Leases of their own, in
- * namespaces of their own.
+/* Detects other operators that work on the same objects: upstream's managers hold their own Leases,
+ * in their own namespaces.
  *
- *   looking ── no such Lease is renewed ──> clear ── one is renewed after all ──> appeared
+ *   looking ── no such Lease is renewed ──> clear ── one is renewed later ──────> appeared
  *      └── every RIVALS_LOOK_MS ──┘            └── every RIVALS_REST_MS ──┘
  *
- * A Lease is renewed while it changes: its times are by another machine's clock, so only a change
- * that we see counts, for the Lease's own duration. A renewal more than ten minutes old needs no
- * waiting. */
+ * A Lease counts as renewed if it changes within its duration. Its times come from another
+ * machine's clock, so only changes that we observe count. If the last renewal is more than ten
+ * minutes old, there is no need to wait. */
 
 #include "base/error.h"
 
@@ -21,23 +21,23 @@ struct rivals;
 #define RIVALS_NAMES_MAX 4
 
 struct rivals_options {
-    const char *names[RIVALS_NAMES_MAX]; /* of their Leases; NULL: no more */
-    const char *ns;                      /* look only there; NULL: everywhere */
-    /* Our own Lease may have the same name; it is no rival. */
+    const char *names[RIVALS_NAMES_MAX]; /* of their Leases, NULL-terminated */
+    const char *ns;                      /* the only namespace to search; NULL: all */
+    /* Our own Lease may have the same name; it is not a rival. */
     const char *own_namespace, *own_name;
 };
 
-/* None of these may free it. */
+/* None of these callbacks may free the struct rivals. */
 struct rivals_handlers {
-    void (*clear)(void *ctx); /* once */
-    /* NAMESPACE/NAME of a renewed Lease and its holder; when that changes. */
+    void (*clear)(void *ctx); /* called once */
+    /* Called with NAMESPACE/NAME and holder of a renewed Lease, each time they change. */
     void (*waiting)(void *ctx, const char *who);
-    void (*appeared)(void *ctx, const char *who); /* after clear; the last call */
-    /* Could not look. If that is for lack of rights, clear() follows. */
+    void (*appeared)(void *ctx, const char *who); /* after clear(); the last call */
+    /* The Leases could not be read. If the right is missing, clear() follows. */
     void (*trouble)(void *ctx, const struct error *err);
 };
 
 struct rivals *rivals_new(struct kube_client *client, const struct env *env,
     const struct rivals_options *options, const struct rivals_handlers *handlers, void *ctx);
-void rivals_free(struct rivals *r); /* NULL is fine */
+void rivals_free(struct rivals *r); /* NULL is allowed */
 void rivals_start(struct rivals *r);

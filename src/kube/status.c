@@ -35,7 +35,7 @@ static enum error_code code_of(const char *reason, int http_status)
     return code ? code : ERR_INTERNAL;
 }
 
-/* Longer texts (a page of HTML) say nothing more. */
+/* Longer texts (an HTML page) add no information. */
 #define EXCERPT_BYTES 200
 
 const char *kube_status_excerpt(struct arena *a, struct str text)
@@ -47,8 +47,8 @@ const char *kube_status_excerpt(struct arena *a, struct str text)
     return arena_strndup(a, b.ptr, b.len);
 }
 
-/* An apply with a field that the schema does not know is refused with a bare 500, although asking
- * again changes nothing (kube-apiserver 1.36, seen). */
+/* An apply with a field that is not in the schema is refused with a plain 500, although a retry
+ * does not help (seen in kube-apiserver 1.36). */
 static bool is_unknown_field(const char *reason, const char *message)
 {
     return !*reason && message && strstr(message, "failed to create typed patch object");

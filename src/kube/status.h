@@ -1,24 +1,23 @@
 #pragma once
 
-/* What the API server says when it says no: an HTTP status, and in its body a metav1.Status, or the
- * words of some proxy on the way. */
+/* An error response of the API server: an HTTP status, and a metav1.Status in the body, or the text
+ * of a proxy in between. */
 
 #include "base/json.h"
 
 struct kube_status {
-    struct error error; /* the code by Status.reason, else by the HTTP status; the server's words */
+    struct error error; /* code by Status.reason or HTTP status; the server's message */
     const char *reason; /* "" if none */
     struct json causes; /* details.causes, or absent */
-    bool from_server;   /* a Status came: the API server itself answered, not a proxy before it */
+    bool from_server;   /* the body was a Status, so no proxy sent it */
 };
 
-/* An answer of status 400 or more. body is the parsed text, absent if it was not JSON. */
+/* For a response with status 400 or more. body is the parsed text, absent if it was not JSON. */
 struct kube_status kube_status_of_answer(
     int http_status, int64_t retry_after_ms, struct json body, struct str text);
-/* A Status object, as an ERROR event of a watch carries it. */
+/* For a Status object, as in an ERROR event of a watch. */
 struct kube_status kube_status_of_object(struct json status);
-/* The server has not seen the version that was asked for: it is behind, or was restored from a
- * backup. */
+/* The server has not seen the requested version: it is behind, or was restored from a backup. */
 bool kube_status_version_too_large(const struct kube_status *s);
-/* A printable beginning of text that we did not understand, for messages. */
+/* A printable beginning of an unknown text, for messages. */
 const char *kube_status_excerpt(struct arena *a, struct str text);

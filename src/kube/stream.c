@@ -5,7 +5,7 @@
 /* The members around the items are a few hundred bytes. */
 #define ENVELOPE_BYTES_MAX ((size_t)1 << 20)
 
-/* Adds what fits below the limit. */
+/* Adds as much as fits within the limit. */
 static void keep(struct buf *b, struct str s, bool *cut)
 {
     size_t room = b->limit - b->len;
@@ -13,7 +13,7 @@ static void keep(struct buf *b, struct str s, bool *cut)
     buf_add(b, s.ptr, s.len < room ? s.len : room);
 }
 
-/* Hands over a piece that ends with `rest`, whose beginning may be in `part`. */
+/* Delivers an object that ends with `rest`, whose beginning may be in `part`. */
 static bool hand_over(struct buf *part, bool *cut, struct str rest, struct stream_target to)
 {
     bool more;
@@ -85,7 +85,7 @@ void stream_items_reset(struct stream_items *s)
     buf_reset(&s->envelope);
 }
 
-/* A character of a string; the quotes themselves are not. */
+/* Handles a character of a string, without the quotes. */
 static void string_step(struct stream_items *s, char c)
 {
     if (s->escaped) {
@@ -110,7 +110,7 @@ static bool key_is_items(const struct stream_items *s)
 
 enum part_of { ENVELOPE, ITEM, BETWEEN };
 
-/* What this character belongs to. Depth 2 inside the array is between items. */
+/* The part to which this character belongs. Depth 2 inside the array is between items. */
 static enum part_of items_step(struct stream_items *s, char c, bool *ret_item_ends)
 {
     enum part_of here = !s->in_items ? ENVELOPE : s->depth > 2 ? ITEM : BETWEEN;
@@ -141,7 +141,7 @@ void stream_items_feed(struct stream_items *s, struct str chunk, struct stream_t
 {
     bool ends = false, cut = false;
     enum part_of run = BETWEEN;
-    size_t start = 0; /* of a run of characters that belong to the same */
+    size_t start = 0; /* of a run of characters that belong to the same part */
     for (size_t i = 0; i <= chunk.len; i++) {
         bool over = i == chunk.len;
         enum part_of here = over ? BETWEEN : items_step(s, chunk.ptr[i], &ends);
@@ -166,7 +166,7 @@ void stream_items_feed(struct stream_items *s, struct str chunk, struct stream_t
 
 /* ---- identity ---- */
 
-/* A walk over JSON text by its structure alone. keys holds the way to where it stands. */
+/* A scan of JSON text by its structure only. `keys` is the path of the current position. */
 struct walk {
     struct str keys[4];
     unsigned objects; /* bit d: the container at depth d is an object */
@@ -207,7 +207,7 @@ static size_t string_end(struct str text, size_t i)
     return i < text.len ? i : text.len;
 }
 
-/* Over what lies too deep to matter, which is most of an object. */
+/* Skips values nested too deep to matter, which are most of an object. */
 static size_t walk_over(struct walk *w, struct str text, size_t i)
 {
     static const int8_t steps[256] = { ['{'] = 1, ['['] = 1, ['}'] = -1, [']'] = -1 };

@@ -1,14 +1,14 @@
 #pragma once
 
-/* Cutting answers into objects while they arrive, so that memory holds one object and not a page:
- * a watch is one JSON value a line, a list is a JSON object with an array `items`.
+/* Splits responses into objects while they arrive, so that memory holds one object and not a page.
+ * A watch is one JSON value per line; a list is a JSON object with an array `items`.
  *
- * Chunks may be cut anywhere. A piece that is in one chunk is handed on from there, without a
- * copy. A piece larger than the limit is handed on with what fits and `cut` set. */
+ * Chunks may be cut anywhere. An object inside one chunk is passed on without a copy. If an object
+ * exceeds the limit, its beginning is passed on, with `cut` set. */
 
 #include "base/buf.h"
 
-/* Returns false to hear no more of this chunk (the call was cancelled). */
+/* Returns false to skip the rest of this chunk (the call was cancelled). */
 struct stream_target {
     bool (*piece)(void *ctx, struct str text, bool cut);
     void *ctx;
@@ -17,24 +17,24 @@ struct stream_target {
 /* ---- lines ---- */
 
 struct stream_lines {
-    struct buf part; /* a line's beginning, from earlier chunks */
+    struct buf part; /* the beginning of a line, from earlier chunks */
     bool cut;
 };
 void stream_lines_init(struct stream_lines *l, size_t line_bytes_max);
 void stream_lines_done(struct stream_lines *l);
-/* Forgets the part. */
+/* Drops the partial line. */
 void stream_lines_reset(struct stream_lines *l);
-/* Empty lines are passed over. */
+/* Empty lines are skipped. */
 void stream_lines_feed(struct stream_lines *l, struct str chunk, struct stream_target to);
 
 /* ---- items of a list ---- */
 
 struct stream_items {
-    struct buf part;     /* an item's beginning */
-    struct buf envelope; /* everything but the items: `{"kind":…,"items":[]}` */
+    struct buf part;     /* the beginning of an item */
+    struct buf envelope; /* everything except the items: `{"kind":…,"items":[]}` */
     bool cut;
     bool in_string, escaped;
-    bool in_items; /* inside the array of that name at the top */
+    bool in_items; /* inside the top-level array `items` */
     int64_t depth;
     char key[8]; /* the last text at the top level, if short */
     size_t key_len;
@@ -44,13 +44,13 @@ void stream_items_done(struct stream_items *s);
 void stream_items_reset(struct stream_items *s);
 void stream_items_feed(struct stream_items *s, struct str chunk, struct stream_target to);
 
-/* ---- who an object is, when it cannot be read as a whole ---- */
+/* ---- identifying an object that cannot be parsed as a whole ---- */
 
 struct stream_identity {
     const char *event; /* type of a watch event */
     const char *ns, *name, *uid, *version;
 };
-/* Looks at metadata (of `object`, in a watch event) in text that need not be whole nor right. */
+/* Reads metadata (of `object`, in a watch event) from text that may be incomplete or invalid. */
 struct stream_identity stream_identify(struct arena *a, struct str text, bool is_event);
-/* The text with {} and [] for the maps and lists that lie deeper than so many levels. */
+/* The text with {} and [] in place of maps and lists nested deeper than depth_max. */
 struct str stream_flatten(struct arena *a, struct str text, int64_t depth_max);
