@@ -8,8 +8,7 @@
 struct cel_rule {
     const struct cel_program *program, *message_program; /* NULL: none, or it failed to compile */
     const char *trouble;                                 /* why the rule does not compile */
-    const char *label;                                   /* the message, or the rule itself if it
-                                                          * has none */
+    const char *label;                                   /* the message, or else the rule */
     const char *message;                                 /* the message of a failure */
     const char *message_expression;
     const char *field_path; /* relative to the node; NULL: the node itself */

@@ -1,5 +1,4 @@
-/* URLs, parsed and printed like Go's net/url: more lenient than base/url.h, and with Go's
- * messages. */
+/* URLs, parsed and printed like Go's net/url: more lenient than base/url.h, with Go's messages. */
 
 #include "base/buf.h"
 #include "base/url.h"

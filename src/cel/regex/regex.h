@@ -24,7 +24,7 @@ struct cel_regex_scratch {
     bool exhausted; /* too many steps: ignore the result of the search */
 };
 
-/* Go's limits: a repetition of more than 1000 is refused, and so is a program that grows too
+/* Go's limits: repetitions of more than 1000 are refused, and so are programs that grow too
  * large. */
 #define CEL_REGEX_REPEAT_MAX 1000
 #define CEL_REGEX_PROGRAM_MAX 50000

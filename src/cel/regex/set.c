@@ -159,8 +159,7 @@ bool cel_set_add_posix(struct arena *a, struct cel_set *s, struct str name)
     return false;
 }
 
-/* Of the run at *run, which moves to the next one. Its digits are in lower case, categories are
- * not. */
+/* Of the run at *run, which moves to the next one. Its digits are lowercase, categories are not. */
 static uint32_t read_count(const char **run)
 {
     uint32_t count = 0;
