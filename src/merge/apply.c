@@ -69,8 +69,7 @@ static bool compare_at(const struct run *run, const struct schema *s, struct jso
     return true;
 }
 
-/* Updates sets that were stored before a schema change; drops entries of versions that no longer
- * exist. */
+/* Updates sets that are older than the schema; drops entries of versions that no longer exist. */
 static bool reconcile_sets(struct run *run, struct json live, struct error *err)
 {
     for (size_t i = run->managers.count; i-- > 0;) {

@@ -44,8 +44,7 @@ static inline struct path_element path_field(const char *name)
     return (struct path_element){ .kind = PATH_FIELD, .value = json_str(name) };
 }
 
-/* The readable text. It can also be parsed, for paths that a user types; the leading dot is
- * optional. */
+/* The readable text. It can be parsed, for paths that a user types; the leading dot is optional. */
 void path_element_print(struct buf *b, const struct path_element *e);
 char *field_path_text(struct arena *a, const struct field_path *path);
 bool field_path_parse(
@@ -105,8 +104,7 @@ struct fieldset_builder {
     uint32_t size;
 };
 void fieldset_builder_init(struct fieldset_builder *b, struct arena *a);
-/* below may be NULL or empty. An element that is not a member and has no members below it is
- * dropped. */
+/* below may be NULL or empty. An element that is no member and has none below it is dropped. */
 void fieldset_add(
     struct fieldset_builder *b, struct path_element e, bool member, const struct fieldset *below);
 const struct fieldset *fieldset_end(struct fieldset_builder *b);

@@ -8,7 +8,7 @@
 char *gojson_text(struct arena *a, struct json v)
 {
     cleanup(buf_done) struct buf b = BUF_INIT((size_t)64 << 20);
-    /* Only strings hold such characters. */
+    /* Only strings contain such characters. */
     for (const char *json = json_to_text(a, v); *json; json++) {
         const unsigned char *c = (const unsigned char *)json;
         if (*c == '<' || *c == '>' || *c == '&') {

@@ -30,12 +30,11 @@ struct managers {
     size_t size;
 };
 
-/* Fails on entries without apiVersion, with an unknown operation or type, or that cannot be
- * read. */
+/* Fails on entries without apiVersion, with an unknown operation or type, or unreadable ones. */
 bool managers_decode(struct arena *a, struct json managed_fields, struct managers *ret,
     struct error *err) must_check;
-/* Whether it has the types of a list of owners. An applied configuration may contain anything
- * else. */
+/* Whether it has the types of a list of owners. In an applied configuration, anything else
+ * passes. */
 bool managers_readable(struct json managed_fields);
 /* The list for metadata.managedFields; absent if there is no entry. */
 struct json managers_encode(const struct managers *m);

@@ -14,7 +14,7 @@
 
 #include "base/json.h"
 
-/* What a scalar admits. */
+/* The values that a scalar allows. */
 enum schema_scalar {
     SCALAR_NONE = 0, /* not a scalar */
     SCALAR_ANY,

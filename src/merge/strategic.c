@@ -453,8 +453,7 @@ static bool merge_entry(struct merger *m, uint16_t type, const struct json_membe
     return true;
 }
 
-/* The map with new values for some members; an absent value removes the member. Both are sorted by
- * key. */
+/* The map with new values for some members; an absent value removes one. Both are sorted by key. */
 static struct json with_members(
     struct arena *a, struct json map, const struct json_member *fresh, size_t count)
 {
@@ -475,8 +474,7 @@ static struct json with_members(
     return json_map_end(&b);
 }
 
-/* Directives for a member are first in a patch, and change the value that the member is merged
- * with. */
+/* Directives for a member are first in a patch, and change what the member is merged with. */
 static bool merge_entries(
     struct merger *m, uint16_t type, struct json patch, struct json live, struct json *ret)
 {
