@@ -235,8 +235,7 @@ void sim_check_reason(struct sim_checks *c, const char *table, struct json owner
         get_pace(c, arena_printf(&a, SENT, c->sim->operators[i]->name, "PATCH", status))->reasons++;
 }
 
-/* 3: no object is written again and again. Deleting and recreating a child is counted in both
- * places. */
+/* 3: no object is written again and again. Recreating a child is counted for both operations. */
 static void check_pace(struct sim_checks *c, const char *name)
 {
     struct written *w = get_pace(c, name);
@@ -590,7 +589,7 @@ static bool is_closed(struct json condition)
 /* Whether pods have it depends on the spec when they started, and it does not change later. */
 #define GIVEN_AT_START "karpenter.sh/do-not-disrupt"
 
-/* ToolHive's RunConfigs hold the generation, and annotations their checksum. */
+/* ToolHive's RunConfigs contain the generation, and annotations contain their checksum. */
 static bool is_counted(const char *key)
 {
     static const char *const keys[] = {
@@ -653,8 +652,7 @@ const char *sim_end_state(struct sim *s, struct arena *a, bool same_world)
             if (!json_parse(&one, o->text, &object, &err))
                 continue;
             const struct fieldset *ours = owned(&one, object);
-            /* The claim that all Models of a namespace share is kept for good after its first
-             * use. */
+            /* The claim that a namespace's Models share is kept for good after its first use. */
             if (fieldset_is_empty(ours) || text_eq(o->name, "llmkube-model-cache") ||
                 sim_is_poison(o->name))
                 continue;

@@ -1,5 +1,5 @@
 /* ToolHive's proxies and gateways read their configuration at startup: their pods must have the
- * present one, even if users overwrote its checksum (ToolHive's issues 5148, 5360). */
+ * present one, whatever users write next to its checksum (ToolHive's issues 5148, 5360). */
 
 #include "sim/sim.h"
 

@@ -38,8 +38,7 @@ struct piece {
 struct call {
     struct sim *sim;
     struct sim_network *network; /* NULL: no receiver any more */
-    struct call *next, **link;   /* of the network, or of calls without a sender; link NULL:
-                                  * neither */
+    struct call *next, **link;   /* of the network or sim->adrift; link NULL: neither */
     struct arena arena;
     struct kube_request request;
     const struct kube_handlers *handlers;
@@ -468,8 +467,7 @@ static bool is_withheld(const struct call *c)
            strstr(c->request.path, plurals[o->rates.withheld % lengthof(plurals)]);
 }
 
-/* Permissions for one resource at a time are withdrawn, for up to a minute, in one namespace or
- * all. */
+/* Permissions for one resource are withdrawn, for up to a minute, in one namespace or in all. */
 static bool is_forbidden(struct call *c)
 {
     static const char *const plurals[] = { "/deployments",

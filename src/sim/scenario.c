@@ -14,8 +14,7 @@
  * five. */
 #define PATIENCE_MS (15 * 60 * 1000)
 #define OBJECTS_PER_KIND 3
-/* Follows the kind's letter; two of them are the same once they are converted to names of
- * Services. */
+/* Follows the kind's letter; two of them are the same as names of Services. */
 static const char *const names[OBJECTS_PER_KIND] = { "0", "-1", ".1" };
 #define HEALS_AGAIN_MS (12 * 60 * 1000)
 /* How often a rival reacts to a write of an operator, and how soon. */
@@ -348,8 +347,7 @@ static void heal(void *ctx)
     }
 }
 
-/* Two of each kind at a time: created, edited, and finally reverted, or deleted and created
- * again. */
+/* Two of each kind at a time: created, edited, and finally reverted, or deleted and recreated. */
 static void tour(void *ctx)
 {
     struct sim_scenario *c = ctx;
@@ -491,13 +489,11 @@ static void add_wish(struct sim_scenario *c, struct json crd, const char *ns, co
     snprintf(w->name, sizeof(w->name), "%s", name);
 }
 
-/* Three of each kind; two of their names are the same once they are converted to names of
- * Services. */
+/* Three of each kind; two of their names are the same as names of Services. */
 static void add_wishes(struct sim_scenario *c)
 {
     struct sim *s = c->sim;
-    uint64_t sides = sim_random(s, SIM_INPUTS); /* a Model is in the same namespace as its
-                                                 * service */
+    uint64_t sides = sim_random(s, SIM_INPUTS); /* a Model is in its service's namespace */
     for (size_t i = 0; i < s->crds.count * OBJECTS_PER_KIND; i++) {
         cleanup(arena_done) struct arena a = ARENA_INIT;
         struct json crd = json_item(s->crds, i / OBJECTS_PER_KIND);

@@ -62,8 +62,7 @@ struct sim_rates {
     uint16_t stream_gone;    /* a watch starts with 410 */
     uint16_t crash;          /* of the operator, at each of its requests */
     uint16_t pause;          /* it stops for up to a minute, likewise */
-    uint16_t clock_jump;     /* its wall clock is set to another time; each operator has its own
-                              * clock */
+    uint16_t clock_jump;     /* its wall clock is changed; each operator has its own */
     uint16_t effect_fails;   /* a download or probe, at each try */
     uint16_t pods_fail;      /* pods of a Deployment crash before they are ready */
     uint16_t disk_full;      /* a commit of the API server fails, and all for some seconds */
@@ -75,8 +74,7 @@ struct sim_rates {
     uint16_t crd_optional;   /* a CRD of another project appears or disappears, likewise */
     uint16_t namespace_gone; /* a namespace is deleted and created again, likewise */
     uint16_t stream_skip;    /* a watch loses events, and a bookmark skips them */
-    uint16_t withheld;       /* permissions to write a resource are withdrawn for good; the rate
-                              * decides which */
+    uint16_t withheld;       /* writes to a resource are forbidden for good; the rate picks it */
     uint16_t astray;         /* a proxy that reloads answers every request with 404 */
 };
 
@@ -183,8 +181,7 @@ const char *sim_point_name(enum sim_point p);     /* "crash" */
 const char *sim_point_campaign(enum sim_point p); /* "crashes" */
 /* Disables this fault, "rivals" or "standby"; false: it was already off. */
 bool sim_options_drop(struct sim_options *o, const char *name);
-const char *sim_options_name(size_t i);              /* of an option that can be disabled; NULL past
-                                                      * the end */
+const char *sim_options_name(size_t i);              /* that can be dropped; NULL past the end */
 bool sim_is_faultless(const struct sim_options *o);  /* no random faults */
 void sim_options_print(const struct sim_options *o); /* the command line that replays it */
 
@@ -232,8 +229,7 @@ void sim_fail(struct sim *s, const char *format, ...) printf_like(2, 3);
 
 void sim_server_start(struct sim *s);
 void sim_server_stop(struct sim *s);
-void sim_server_crash(void *sim); /* crashes and restarts it; must not be called from inside the
-                                   * server */
+void sim_server_crash(void *sim); /* and restarts it; not from inside the server */
 
 struct sim_disk *sim_disk_new(struct sim *s);
 const struct store_disk *sim_disk_of(struct sim_disk *d);
@@ -353,7 +349,7 @@ void sim_scenario_free(struct sim_scenario *c);
 void sim_scenario_begin(struct sim_scenario *c); /* starts people and rivals */
 void sim_scenario_clear(struct sim_scenario *c); /* deletes everything that people created */
 void sim_scenario_rival(struct sim_scenario *c); /* one acts immediately */
-void sim_scenario_end(struct sim_scenario *c);   /* checks that common objects are served */
+void sim_scenario_end(struct sim_scenario *c);   /* checks that the person's objects are served */
 /* An operator wrote something; a rival may react. */
 void sim_scenario_changed(struct sim_scenario *c, const struct store_event *event);
 
@@ -477,6 +473,5 @@ void sim_history_add(struct sim_history *h, const char *actor, const char *forma
 const char *sim_history_fields(struct arena *a, struct json before, struct json after);
 /* Lease renewals are left out, but a change of the leader is printed anyway. */
 bool sim_history_skips(const char *path);
-/* The last lines about objects of this name (""; all objects), as a table: time, client, action,
- * result. */
+/* The last lines about objects of this name (""; all), as a table: time, client, action, result. */
 void sim_history_print(const struct sim_history *h, const char *about, size_t lines);

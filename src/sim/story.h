@@ -14,8 +14,7 @@ struct sim_step {
     /* Members of the spec, as JSON, in addition to the required ones; a key may be a path. NULL:
      * the object is deleted. */
     const char *spec;
-    const char *told; /* before the step, one of its conditions must say this, unless there are
-                       * faults */
+    const char *told; /* a condition must say this before the step, unless there are faults */
 };
 
 struct sim_story {

@@ -20,8 +20,7 @@ struct outcome {
     uint64_t steps, sent;
     struct error failure;
     struct sim_end end;
-    char *differences;           /* from the result of a fresh operator, as text; the caller frees
-                                  * it */
+    char *differences;           /* from a fresh operator's result; the caller frees it */
     struct sim_history *history; /* the caller frees it */
 };
 
