@@ -33,10 +33,10 @@ struct args_rule {
     bool (*when)(const struct runtime_input *in); /* left out if this returns false; NULL: never */
 };
 
-/* A list of text. Tables end with a row of zeros. */
+/* Builds the arguments, a list of texts. Tables end with a row of zeros. */
 struct json args_build(
     struct arena *a, const struct runtime_input *in, const struct args_rule *rules);
-/* False if a value of spec has a type that its row cannot take; err names its path. */
+/* False if a value of spec has a type that its row does not accept; err names its path. */
 bool args_check(const struct args_rule *rules, struct json spec, struct error *err) must_check;
 /* Whether a list of arguments has `--flag` or `--flag=…`. Short forms are not recognized. */
 bool args_have(struct json list, const char *flag);

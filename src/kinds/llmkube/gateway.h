@@ -1,6 +1,6 @@
 #pragma once
 
-/* The resources of Envoy AI Gateway that more than one kind makes. */
+/* The resources of Envoy AI Gateway that more than one kind creates. */
 
 #include "base/resource.h"
 

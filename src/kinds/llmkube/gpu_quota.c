@@ -275,8 +275,7 @@ static void reconcile(const struct view *in, struct plan *out)
         sum.gpus += use.gpus;
         sum.vram_bytes += use.vram_bytes;
     }
-    /* A status that exists keeps one field: the API server refuses an apply that removes the last
-     * one. */
+    /* A status keeps at least one field: the API server refuses an apply that removes the last. */
     if (json_present(was) || sum.gpus || sum.vram_bytes)
         plan_status(out,
             json_fields(in->arena,

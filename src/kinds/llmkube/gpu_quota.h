@@ -1,7 +1,6 @@
 #pragma once
 
-/* GPUQuota: limits for the InferenceServices of some namespaces, and which services fit into
- * them. */
+/* GPUQuota: limits for the InferenceServices of some namespaces, and which services fit in. */
 
 #include "base/json.h"
 #include "engine/kind.h"

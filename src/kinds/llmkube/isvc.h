@@ -92,7 +92,7 @@ struct isvc {
     bool has_draft;
     struct model draft;
     bool metal;  /* served by an agent outside of the cluster */
-    bool stages; /* weights come into the pod by init containers or volumes */
+    bool stages; /* init containers or volumes bring the weights into the pod */
 
     const struct runtime *runtime;
     int64_t container_port;
@@ -165,7 +165,7 @@ int64_t service_port(const struct isvc *svc);
 
 /* autoscaler.c: who sets the number of replicas. */
 void autoscaler_plan(struct isvc *svc);
-/* The value for the Deployment's spec.replicas; absent: the autoscaler owns it. */
+/* The value for the Deployment's spec.replicas; absent: another client owns the field. */
 struct json autoscaler_replicas(const struct isvc *svc);
 /* The desired number of replicas, from the autoscaler if there is one. */
 int64_t autoscaler_desired(const struct isvc *svc);

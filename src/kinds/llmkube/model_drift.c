@@ -93,8 +93,7 @@ int64_t model_revalidate(struct model_pass *p, const char *source, struct model_
     /* A permanent error may still be fixed by a user, for whom an hour would be long. */
     if (json_present(json_get(fact, "error")) && interval_ms > PLAN_WAIT_RECHECK_MS)
         p->recheck_ms = interval_ms = PLAN_WAIT_RECHECK_MS;
-    /* Slightly less than the interval of the rechecks, or the fact would be just too young each
-     * time. */
+    /* Slightly less than the interval of rechecks, or the fact would always be just too young. */
     plan_effect(p->out, "model.head", args, interval_ms - interval_ms / 8);
     struct json result = json_get(fact, "result");
     const char *etag = json_get_text(result, "etag");

@@ -151,8 +151,7 @@ static const char *accelerator_resource(const struct model_pass *p)
     return render ? "devic.es/dri-render" : "nvidia.com/gpu";
 }
 
-/* Only advice for users: nothing waits for it. If nodes may not be listed, it is assumed to
- * exist. */
+/* Only advice for users: nothing waits for it. True if nodes may not be listed. */
 bool model_accelerator_ready(const struct model_pass *p)
 {
     const char *accelerator = p->m.accelerator;

@@ -72,7 +72,7 @@ extern const struct resource MODEL_DEVICE_CLAIM_TEMPLATE;
 bool model_accelerator_ready(const struct model_pass *p);
 void model_reconcile_local(struct model_pass *p);
 void model_reconcile_in_place(struct model_pass *p);
-/* The baseline of drift that the status has. */
+/* Fills in the baseline of drift from the status. */
 void model_baseline_before(const struct model_pass *p, struct model_ready *r);
 /* Checks at intervals whether the source still matches the baseline in r, and updates r with a new
  * answer. Returns the new length of a source that has changed, else -1. */

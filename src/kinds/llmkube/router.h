@@ -84,7 +84,7 @@ struct router {
     struct json backend_index; /* { name: index in backends }; the first of equal names */
     struct router_rule *rules;
     size_t rule_count;
-    struct json live;    /* our Deployment as it is */
+    struct json live;    /* our Deployment as stored */
     bool pooled;         /* some back end is a member of a ModelPool */
     const char *awaited; /* a back end whose address is not known yet; NULL: none */
     const char *config, *config_hash;

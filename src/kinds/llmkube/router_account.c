@@ -1,5 +1,4 @@
-/* A router in front of a ModelPool requests members by their replicas, and needs permissions to do
- * so. */
+/* A router in front of a ModelPool needs permissions to request members by their replicas. */
 
 #include "kinds/llmkube/router.h"
 

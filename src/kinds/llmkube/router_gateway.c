@@ -69,8 +69,7 @@ static struct json backend_ref(
         { "weight", json_int(weight) });
 }
 
-/* The back ends that are serving, or all if none is: an empty rule would answer no request at
- * all. */
+/* The back ends that are serving, or all if none is: an empty rule would answer no request. */
 static struct json refs_of(struct gateway_route *g, struct json names, bool weighted)
 {
     struct router *r = g->router;

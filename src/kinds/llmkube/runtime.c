@@ -140,8 +140,7 @@ struct json runtime_probes(struct arena *a, const struct runtime *r, struct json
 
 const char *runtime_mode(struct json spec)
 {
-    /* Flags from which a mode is inferred. A reranker has the flags of both, so it is checked
-     * first. */
+    /* Flags from which a mode is inferred. A reranker has the flags of both, so it comes first. */
     static const struct {
         const char *mode, *flag, *other_flag, *path;
     } signs[] = {

@@ -1,7 +1,6 @@
 #pragma once
 
-/* Settings that affect what LLMKube kinds create: the flags of LLMKube's manager, under the same
- * names. */
+/* Settings that affect what LLMKube kinds create: LLMKube's own flags, under the same names. */
 
 #include "base/base.h"
 #include "base/json.h"

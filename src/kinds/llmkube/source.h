@@ -37,8 +37,7 @@ struct source {
     const char *file;     /* HF_REPO: the path after the repository; NULL if none */
     const char *revision; /* HF_REPO: NULL if none is named */
     bool hub;             /* on huggingface.co: HF_REPO, and HTTP with such a URL */
-    bool page;            /* HTTP: a page of the hub that shows the file; /resolve/ returns the file
-                           * itself */
+    bool page;            /* HTTP: a page of the hub about the file; /resolve/ is the file */
     const char *problem;  /* INVALID: what is wrong, and what to write instead */
 };
 

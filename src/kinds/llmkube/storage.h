@@ -22,14 +22,12 @@ struct storage {
     const char *model_path;      /* file to serve; "" if the model is not staged */
     const char *staged_dir;      /* directory of a multi-file model; NULL otherwise */
     const char *mmproj_path;     /* NULL: none */
-    const char *file_etag;       /* the present etag of a file that is used in place; NULL: no such
-                                  * file */
+    const char *file_etag;       /* etag of a file that is used in place; NULL: none is */
 };
 
 struct storage storage_of(struct arena *a, const struct llmkube_settings *s, const struct model *m,
     const struct storage_options *o);
-/* Joins the storage of a draft model with that of the main one; ret_draft_path is the draft's
- * path. */
+/* Joins the storage of a draft model with that of the main one; ret_draft_path: its path then. */
 struct storage storage_join_draft(struct arena *a, const struct storage *main,
     const struct storage *draft, const char **ret_draft_path);
 /* The shared cache claim, and the one of a single service. */

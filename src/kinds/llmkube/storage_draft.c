@@ -1,5 +1,4 @@
-/* A draft model next to the main one: identical parts are shared, and conflicting ones are
- * renamed. */
+/* A draft model next to the main one: equal parts are shared, conflicting ones are renamed. */
 
 #include "kinds/llmkube/storage.h"
 
@@ -39,8 +38,7 @@ static struct json joined_volumes(struct arena *a, struct json main, struct json
     return json_list_end(&b);
 }
 
-/* Two volumes cannot be mounted at the same path: the draft's is moved below /draft, and *path with
- * it. */
+/* Two volumes cannot have the same mount path: the draft's is moved below /draft, and *path too. */
 static struct json joined_mounts(
     struct arena *a, struct json main, struct json draft, const char **path)
 {

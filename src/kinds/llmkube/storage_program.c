@@ -18,7 +18,7 @@ static bool is_on(const struct section *sections, struct str name)
 {
     while (sections->name && !str_eq(str_of(sections->name), name))
         sections++;
-    assert(sections->name); /* the script has a section without a rule */
+    assert(sections->name); /* fails if the script has a section without a rule */
     return sections->on;
 }
 
@@ -35,8 +35,7 @@ static const char *packed(
     struct arena *a, const char *front, const char *script, const struct section *sections)
 {
     size_t length = strlen(front);
-    int depth = 0, off = 0; /* open sections, and the depth at which skipping began; 0: not
-                             * skipping */
+    int depth = 0, off = 0; /* open sections; depth of the skipped one, 0: none */
     char *out = arena_alloc(a, length + strlen(script) + 1);
     memcpy(out, front, length);
     for (struct str rest = str_of(script); rest.ptr && rest.len;) {

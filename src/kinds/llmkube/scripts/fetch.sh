@@ -1,16 +1,16 @@
 # Brings a model into a pod.
 #
-# A pod gets only the sections it needs: what stands between `#+ NAME` and `#-` is left out unless
-# the operator switches NAME on, and so are comments and indentation (storage_program.c). What users
-# wrote comes by environment, never as text of this program:
-#   MODEL_SOURCE             URL, or org/repo; with MODEL_FILES what their names are added to
-#   MODEL_PATH               the one file to make, or
-#   MODEL_FILES, CACHE_DIR   names, one a line, and the directory to put them in
+# A pod gets only the sections that it needs: the operator removes comments, indentation, and the
+# lines between `#+ NAME` and `#-` unless NAME is enabled (storage_program.c). Values from users are
+# environment variables, never text of this program:
+#   MODEL_SOURCE             URL, or org/repo; with MODEL_FILES the prefix of their names
+#   MODEL_PATH               the only file to fetch, or
+#   MODEL_FILES, CACHE_DIR   names, one per line, and the directory for the files
 #   S3_BUCKET, S3_KEY or S3_PREFIX, AWS_*, HF_TOKEN
-# The digest alone is put in front as a line, after a check that it is one: sha256=…
+# Only the digest is added in front, as a line, after its format was checked: sha256=…
 #
-# A file appears under its name only when it is whole and, with a digest, right. The last lines of a
-# failure name its cause: they become the container's termination message.
+# A file gets its final name only when it is complete and matches the digest, if there is one. The
+# last lines of a failure name its cause: they become the container's termination message.
 set -eu
 umask 002
 export LC_ALL=C
@@ -19,7 +19,7 @@ die() { printf 'ERROR: %s\n' "$*" >&2; exit 1; }
 credentials() { :; }
 
 #+ encode
-# Percent-encoded, slashes kept.
+# Percent-encodes a text, except for slashes.
 encode() {
   rest=$1 out=
   while [ -n "$rest" ]; do
@@ -34,7 +34,7 @@ encode() {
 }
 #-
 
-# ---- where it is: url NAME, NAME being one of MODEL_FILES or nothing ----
+# ---- location: url NAME, where NAME is one of MODEL_FILES or empty ----
 
 #+ host
 url() { say /host-model/model.gguf; }
@@ -43,7 +43,7 @@ url() { say /host-model/model.gguf; }
 url() { say "$MODEL_SOURCE"; }
 #-
 #+ blob
-# A blob page of the hub shows a file, resolve gives it.
+# A blob page of the hub shows a file; resolve returns the file itself.
 url() { say "${MODEL_SOURCE%%/blob/*}/resolve/${MODEL_SOURCE#*/blob/}"; }
 #-
 #+ base
@@ -71,7 +71,7 @@ url() {
 }
 #-
 
-# ---- who may have it: a curl configuration, so that no process list shows secrets ----
+# ---- credentials: a curl configuration, so that no process list shows secrets ----
 
 #+ quoted
 quoted() { printf '%s' "$1" | tr -d '\r\n' | sed 's/[\\"]/\\&/g'; }
@@ -96,14 +96,14 @@ credentials() {
 # ---- fetching ----
 
 #+ remote
-# Without user, password and query, which may be secret.
+# A URL without user, password and query, which may be secret.
 public() {
   plain=${1%%[?#]*}
   case $plain in *://*@*) plain=${plain%%://*}://${plain#*@} ;; esac
   printf '%s' "$plain"
 }
 
-# curl URL ARGUMENT..., with a limit on every wait.
+# curl URL ARGUMENT..., with a timeout for everything.
 request() {
   from=$1; shift
   credentials "$from" | curl -K - --globoff --fail --location --max-redirs 10 --silent \
@@ -111,11 +111,11 @@ request() {
     "$@" --url "$from"
 }
 
-# One attempt at a URL into a file, from where the last one ended if the server still has the same
-# file: its ETag says so. Sets http to the status.
+# One attempt to fetch a URL into a file. Resumes the last one if the server still has the same
+# file, by its ETag. Sets http to the status.
 attempt() {
   to=$2 code=0
-  # One from the beginning that was killed: what it wrote is of the file that its ETag names.
+  # A first attempt that was killed: its data belongs to the file with its ETag.
   [ -s "$to.etag" ] || mv -f "$to.new" "$to.etag" 2>/dev/null || :
   etag=$(cat "$to.etag" 2>/dev/null || :)
   rm -f "$to.new"
@@ -128,7 +128,7 @@ attempt() {
   return $code
 }
 
-# A URL into a file, trying again where that can help.
+# Fetches a URL into a file, and retries if that can help.
 fetch() {
   for pause in 1 4 9 16 0; do
     code=0
@@ -172,7 +172,7 @@ size_at() { size_of "$1"; }
 #-
 
 #+ sha256-remote
-# What a source says of the file that it has.
+# The source's headers that identify its file.
 signs() {
   request "$1" --head --output - 2>/dev/null | tr -d '\r' | awk '
     /^HTTP/ { found = "" }
@@ -185,18 +185,18 @@ signs() { ls -lnL "$1"; }
 #-
 
 #+ sha256
-# Whether a file has the digest. It is read at each start: a note that it was right could be forged
-# by any pod that writes to the volume, and the server is about to read the file anyway.
+# Whether a file has the digest. It is read at each start: any pod that writes to the volume could
+# forge a note that it was right, and the server is about to read the file anyway.
 right() {
   [ -n "$sha256" ] || return 0
   sum=$(sha256sum <"$1") sum=${sum%% *}
   [ "$sum" = "$sha256" ]
 }
-# A file with another digest is kept, beside a note of its digest and of what the source said then:
-# while that stays the same, fetching it again would bring the same bytes.
+# A file with another digest is kept, with a note of its digest and of the source's headers: while
+# these stay the same, fetching it again would return the same bytes.
 keep() { mv -f "$part" "$kept" && say "$sum $(signs "$1")" >"$kept.note" || rm -f "$part" "$kept"; }
 wrong() { die "spec.sha256 of the Model is $sha256, but the file has $1: correct one of the two"; }
-# Whether the file that was kept is the right one by now.
+# Whether the kept file has become the right one.
 reconsider() {
   [ -n "$sha256" ] && [ -f "$kept" ] || return 1
   note=$(cat "$kept.note" 2>/dev/null || :)
@@ -212,7 +212,7 @@ reconsider() {
 }
 #-
 
-# Whether a file may stay: there=yes, or old if it may unless a better one can be had.
+# Whether an existing file may stay: there=yes, or old if it should be replaced if possible.
 look() {
   there=
   [ ! -f "$2" ] || there=yes
@@ -222,7 +222,7 @@ look() {
   fi
   #-
   #+ onchange
-  # What has the digest cannot be outdated.
+  # A file with the right digest cannot be outdated.
   if [ -n "$there" ] && [ -z "${sha256:-}" ]; then
     size=$(size_at "$1") || size=
     [ "${size:-0}" != 0 ] && [ "$size" = "$(size_of "$2")" ] || there=old
@@ -230,9 +230,9 @@ look() {
   #-
 }
 
-# Sets part to where a file is fetched to. Several pods may fill one cache at a time: one fetches, the
-# others wait, and what one left, the next goes on with. Where the volume or the image has no locks,
-# each pod has a part of its own.
+# Sets part to the temporary file of a download. Several pods may fill a cache at the same time: one
+# fetches, the others wait, and the next one resumes an incomplete download. If the volume or the
+# image does not support locks, each pod has its own temporary file.
 own() {
   lock=${1%/*}/.${1##*/}.lock part=$1.${HOSTNAME:-$(hostname)}.tmp
   command -v flock >/dev/null 2>&1 && (: >>"$lock") 2>/dev/null || return 0
@@ -241,7 +241,7 @@ own() {
   part=$1.tmp
 }
 
-# The file of a URL under its name.
+# Fetches the file of a URL to its final name.
 stage() {
   mkdir -p "${2%/*}"
   find "${2%/*}" -name '*.tmp' -type f -mmin +10080 -exec rm -f {} + 2>/dev/null || :
