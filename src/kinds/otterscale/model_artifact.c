@@ -430,7 +430,7 @@ static void turn(struct artifact *p)
     plan_recheck(p->out, NEXT_STEP_MS);
 }
 
-/* The claim, then the Job that uses it. A claim that is not ours, or is terminating, is not
+/* The claim, then the Job that uses it. A claim of another owner, or a terminating one, is not
  * used. */
 static void start(struct artifact *p)
 {
@@ -444,8 +444,7 @@ static void start(struct artifact *p)
         return;
     }
     if (json_present(there) && (!ours || is_going(there))) {
-        end_waiting(p, p->seen); /* the engine will report its owner, or the watch that it is
-                                  * gone */
+        end_waiting(p, p->seen); /* the engine reports another owner, the watch a deletion */
         return;
     }
     if (!ours) { /* the claim was planned; the Job follows */

@@ -34,8 +34,8 @@ void service_fail(struct service *s, const char *message);
 void service_lack(struct service *s, const char *reason, const char *message);
 const char *service_say(struct service *s, const char *format, ...) printf_like(2, 3);
 
-/* Variables for tracing that sidecars and pickers share; they enclose the caller's own
- * variables. */
+/* Variables for tracing that sidecars and pickers share. The caller adds its own variables
+ * between the two. */
 void service_push_tracing(const struct service *s, struct json_builder *env, const char *who);
 void service_push_sampler(const struct service *s, struct json_builder *env);
 
@@ -43,6 +43,6 @@ void service_push_sampler(const struct service *s, struct json_builder *env);
 /* E: upstream's name, or one with a hash if that is too long or belongs to another service. */
 const char *picker_name(const struct service *s);
 void picker_plan(struct service *s);
-/* The permissions of a picker in its namespace (the last two only with several replicas) and in the
+/* A picker's permissions in its namespace (the last two only with several replicas) and in the
  * cluster. */
 extern const struct kind_grant picker_grants[];

@@ -75,8 +75,8 @@ struct json otterscale_container_security(struct arena *a);
 #define OTTERSCALE_DOCKER_PATH "/.docker"
 struct json otterscale_docker_volume(struct arena *a, const char *secret);
 struct json otterscale_mount(struct arena *a, const char *volume, const char *path, bool read_only);
-/* The text at a path, or `otherwise` if it is absent or empty: after an update of the object,
- * upstream's CRD defaults apply again. */
+/* The text at a path, or `otherwise` if it is absent or empty. Upstream gets the same value from
+ * the defaults of its CRD when it updates the object. */
 const char *otterscale_text(struct json v, const char *path, const char *otherwise);
 /* A number as the shortest exact text; other values unchanged. */
 struct json otterscale_quantity(struct arena *a, struct json v);
