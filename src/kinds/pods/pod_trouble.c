@@ -131,8 +131,8 @@ static int64_t time_of(struct json v, const char *path)
     return text && time_parse(text, &ms) ? ms : 0;
 }
 
-/* Between two starts a container is "terminated" but not yet "waiting", for a time that the kubelet
- * decides. */
+/* Between two starts a container is "terminated" but not yet "waiting", as long as the kubelet
+ * likes. */
 static bool ended_again(struct json status)
 {
     struct json now = json_get(status, "state.terminated");
