@@ -6,8 +6,7 @@
 
 /* ---- URLs of remote servers ---- */
 
-/* The non-public range that contains an address, in upstream's words; NULL: the address is
- * allowed. */
+/* The non-public range that contains an address, in upstream's words; NULL: it is allowed. */
 static const char *range_of(const char *host)
 {
     const char *ipv4 = strrchr(host, ':');

@@ -412,7 +412,7 @@ static bool wants_users(struct json limits)
     return wanted;
 }
 
-/* The proxy would exit at startup; upstream does not report it. An MCPRemoteProxy is not created
+/* The proxy would exit at startup, which upstream does not report. No MCPRemoteProxy is created
  * then. */
 static void advise_policies(struct proxy *p)
 {

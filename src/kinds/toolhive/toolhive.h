@@ -100,13 +100,11 @@ struct json toolhive_merge(struct arena *a, struct json users, struct json ours)
 /* { name, value } and { name, valueFrom.secretKeyRef { name, key } } of an env list. */
 struct json toolhive_env(struct arena *a, const char *name, const char *value);
 struct json toolhive_env_secret(struct arena *a, const char *name, struct json secret_key_ref);
-/* The last part of an env name: uppercase, with `_` for everything that is not a letter or
- * digit. */
+/* The last part of an env name: uppercase, everything but letters and digits becomes `_`. */
 const char *toolhive_env_word(struct arena *a, const char *text);
 /* The text at a path, or `otherwise` if it is absent or empty. */
 const char *toolhive_text(struct json v, const char *path, const char *otherwise);
-/* Pull secrets: the given ones, then the operator's defaults, without duplicates. Absent if
- * none. */
+/* The given pull secrets, then the operator's defaults, without duplicates. Absent if none. */
 struct json toolhive_pull_secrets(
     struct arena *a, struct json given, const struct toolhive_settings *settings);
 /* Why a remote server's URL must not be used: it is not an http(s) URL, or its host exists only in
@@ -119,8 +117,7 @@ struct toolhive_pods {
     int64_t total, running, failed, pending;
     const char *reason;         /* of a failed pod */
     int servers, servers_ready; /* pods that the proxy started */
-    struct json list;           /* these and those that the proxy started: for
-                                 * pods_plan_healthy() */
+    struct json list;           /* both kinds of pods, for pods_plan_healthy() */
 };
 /* The pods of our object: toolhive-name is its name, and app is given. */
 struct toolhive_pods toolhive_pods(const struct view *in, const char *app);

@@ -35,8 +35,7 @@ static struct json probe(struct arena *a, const char *path, const int64_t (*time
         { "failureThreshold", json_int((*times)[3]) });
 }
 
-/* A running gateway keeps its image until its object changes; the user may set an image at any
- * time. */
+/* A running gateway keeps its image until its object changes, unless --vmcp-image is set. */
 static const char *image(struct vmcp *v, struct json live)
 {
     const char *ours = v->p.settings->vmcp_image;

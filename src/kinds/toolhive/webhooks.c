@@ -1,5 +1,4 @@
-/* Webhooks of an MCPServer: their part of the RunConfig, and the Secrets that they need as
- * files. */
+/* Webhooks of an MCPServer: their part of the RunConfig, and their Secrets as files. */
 
 #include "base/time.h"
 #include "kinds/toolhive/proxy.h"

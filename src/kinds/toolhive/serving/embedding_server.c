@@ -15,8 +15,7 @@
 #define OVERRIDES "resourceOverrides."
 #define INSTANCE "app.kubernetes.io/instance"
 
-/* A separate list in the cache: the labels of these pods differ from those of the family's other
- * pods. */
+/* A separate list in the cache: these pods have other labels than the family's other pods. */
 static const struct resource embedding_pod = { "", "v1", "Pod", "pods", false };
 
 struct server {

@@ -19,8 +19,7 @@
 #define PROBE_PORT 8081
 #define APP "app.kubernetes.io/name"
 
-/* A separate list in the cache: the labels of these pods differ from those of the family's other
- * pods. */
+/* A separate list in the cache: these pods have other labels than the family's other pods. */
 static const struct resource registry_pod = { "", "v1", "Pod", "pods", false };
 
 struct registry {
