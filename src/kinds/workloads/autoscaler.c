@@ -1,4 +1,4 @@
-/* HorizontalPodAutoscaler: a single machine has no pod metrics, so it scales nothing, and reports
+/* HorizontalPodAutoscaler: one machine has no pod metrics, so it scales nothing, and reports
  * that. */
 
 #include "engine/plan.h"

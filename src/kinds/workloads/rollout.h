@@ -21,11 +21,11 @@ struct rollout {
     int64_t told;             /* status.replicas of the Deployment */
     struct rollout_set *sets; /* oldest first */
     size_t count;
-    struct rollout_set *latest; /* of the template; NULL: does not exist, and must not be created
-                                 * now */
+    struct rollout_set *latest; /* of the template; NULL: none, and not to be created now */
 };
 
-/* maxSurge and maxUnavailable as numbers. They are never both 0, or nothing could progress. */
+/* maxSurge and maxUnavailable as numbers. In a rolling update they are not both 0, or nothing could
+ * progress. */
 void rollout_bounds(struct rollout *r, struct json strategy);
 /* The Deployment's size changed: distributes it over the sets in proportion to their sizes. */
 void rollout_scale(struct rollout *r);

@@ -1,5 +1,5 @@
-/* The history of a StatefulSet: `kubectl rollout undo` patches the set with the content of a
- * revision. */
+/* The history of a StatefulSet: `kubectl rollout undo` patches the set with a revision's
+ * content. */
 
 #include "kinds/workloads/stateful_set.h"
 

@@ -11,7 +11,8 @@
 #include "engine/view.h"
 #include "kinds/workloads/workloads.h"
 
-/* The most pods that one pass creates or deletes, including their children; the rest follows. */
+/* The most pods that one pass creates or deletes, and the most children that it plans; the rest
+ * follows. */
 #define STEP_MAX 8
 #define CHILDREN_MAX (PLAN_MAX_CHILDREN - 16)
 #define STEP_AGAIN_MS 10

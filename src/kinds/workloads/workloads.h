@@ -29,9 +29,9 @@ extern const struct kind workloads_claim_kind;
 extern const struct kind workloads_volume_kind;
 extern const struct kind *const workloads_kinds[]; /* all of the family, NULL-terminated */
 
-/* These kinds have constants and watches of their own: other families keep fewer fields of these
- * resources, and a resource that is a kind in one place and a child in another is watched once as
- * each. */
+/* Constants of their own, for separate watches: other families keep fewer fields of these
+ * resources, and a resource that is a kind in one place and a child in another is watched as
+ * both. */
 extern const struct resource WORKLOADS_DEPLOYMENT;
 extern const struct resource WORKLOADS_REPLICA_SET;
 extern const struct resource WORKLOADS_REPLICA_SET_CHILD;
