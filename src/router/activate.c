@@ -6,7 +6,7 @@
 #include "base/resource.h"
 #include "kube/client.h"
 
-#define LOOK_AGAIN_MS 5000 /* what was seen is believed for so long */
+#define LOOK_AGAIN_MS 5000 /* how long a result is trusted */
 #define POLL_MS 250
 #define MEMBERS_MAX 64
 #define NOBODY SIZE_MAX
@@ -25,17 +25,17 @@ static const double SWAP_SECONDS[] = { 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 0 
 
 enum pool_state {
     POOL_IDLE,
-    POOL_LOOKING, /* at each member, until one is Ready */
-    POOL_ASKING,  /* the target: is it asked for already? */
+    POOL_LOOKING, /* reads each member until one is Ready */
+    POOL_ASKING,  /* reads the target: was it already scaled up? */
     POOL_PATCHING,
     POOL_LOADING, /* polling the target */
 };
 
 struct pool_member {
     char *name;
-    size_t active; /* requests that were granted */
+    size_t active; /* granted requests */
     size_t waiting;
-    bool ours; /* we scaled it up, and it was not seen Ready since */
+    bool ours; /* this router scaled it up, and has not seen it Ready since */
 };
 
 struct pool {
@@ -46,12 +46,12 @@ struct pool {
     size_t member_count;
     enum pool_state state;
     size_t resident, looked, target;
-    int64_t known_ms; /* when resident was seen; 0: never */
-    int64_t swap_ms;  /* when the swap began */
+    int64_t known_ms; /* when the resident was read; 0: never */
+    int64_t swap_ms;  /* when the swap started */
     struct kube_op *op;
     struct timer poll;
-    struct hold *first, *last; /* in line */
-    bool moving;               /* move() runs */
+    struct hold *first, *last; /* the queue */
+    bool moving;               /* move() is running */
 };
 
 struct pools {
@@ -146,7 +146,7 @@ static void show_swap(struct pool *p, size_t from)
     metric_observe(&p->pools->swap_seconds, buf_text(&b), (double)(now_ms(p) - p->swap_ms) / 1000);
 }
 
-/* ---- the line ---- */
+/* ---- the queue ---- */
 
 static void leave_line(struct hold *h)
 {
@@ -190,7 +190,7 @@ static void fail_all(struct pool *p, size_t member)
     }
 }
 
-/* Grants all that may pass; the first that must wait for another member, or NULL. */
+/* Grants all that may proceed; returns the first that must wait for another member, or NULL. */
 static struct hold *grant_all(struct pool *p)
 {
     struct hold *next, *other = NULL;
@@ -239,7 +239,7 @@ static void look_at(struct pool *p, size_t member)
     p->op = kube_get(p->pools->kube, target_of(p, member), (struct kube_then){ looked, p });
 }
 
-/* The one that was there is asked first: usually it still is. */
+/* Reads the last resident first: usually it is still the one. */
 static void look(struct pool *p)
 {
     p->state = POOL_LOOKING;
@@ -255,7 +255,7 @@ static void looked(void *ctx, const struct kube_reply *reply)
         if (p->resident == NOBODY)
             fail_all(p, NOBODY);
         else
-            p->known_ms = now_ms(p); /* believed for now */
+            p->known_ms = now_ms(p); /* trusted for now */
         move(p);
         return;
     }
@@ -370,7 +370,7 @@ static void move(struct pool *p)
         look(p);
         return;
     }
-    p->moving = true; /* granting may end holds, and begin others */
+    p->moving = true; /* granting may end holds and start others */
     struct hold *other = grant_all(p);
     p->moving = false;
     if (other && (p->resident == NOBODY || p->members[p->resident].active == 0))
@@ -383,7 +383,7 @@ static void nothing(void *ctx, const struct kube_reply *reply)
     (void)reply;
 }
 
-/* Nobody waits for the target any more. */
+/* No client waits for the target any more. */
 static void abandon(struct pool *p, bool left)
 {
     size_t target = p->target;

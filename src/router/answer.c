@@ -4,9 +4,9 @@
 
 #include "http/head.h"
 
-/* A kept-alive connection that its server closed while the request was on the way. */
+/* Detects a kept-alive connection that its server closed while the request was being sent. */
 #define STALE_MS 100
-/* Time for the error event to leave before the connection is cut. */
+/* Time to send the error event before the connection is aborted. */
 #define CUT_MS 5
 
 static int64_t now_ms(const struct dispatch *d)
@@ -49,7 +49,7 @@ void router_answer_cut(struct dispatch *d, const char *outcome, const char *mess
                 { "error.code", json_int(502) },
                 { "error.message", json_str(message) }));
         cleanup(buf_done) struct buf event = BUF_INIT(4096);
-        /* An event that was begun ends here; the blank lines before it mean nothing. */
+        /* Ends an unfinished event; otherwise blank lines have no meaning. */
         buf_add_text(&event, sse_inside_event(&d->events) ? "\n\n" : "");
         sse_write(&event, &(struct sse_event){ .type = STR("error"), .data = str_of(data) });
         put(d, buf_str(&event));
@@ -97,7 +97,7 @@ static bool is_model(const struct json_scan *s)
            json_scan_is(s, "response.model");
 }
 
-/* Scans and forwards to `to`; the value of `model` becomes the one that was asked for. */
+/* Scans and forwards to `to`; replaces the value of `model` by the requested one. */
 static void map_bytes(struct dispatch *d, struct json_scan *s, struct str bytes, struct buf *to)
 {
     const char *from = bytes.ptr;
@@ -193,7 +193,7 @@ static enum answer_mode mode_of(const struct dispatch *d, const struct http_resp
     return d->map_model && small ? ANSWER_WHOLE : ANSWER_JSON;
 }
 
-/* What passes to the client. Where a back end sends its callers to is not for the client. */
+/* The headers for the client. A redirect of a back end is not for the client. */
 static struct http_headers answer_headers(
     struct arena *a, const struct http_response *r, bool packed, bool streams)
 {
@@ -221,7 +221,7 @@ static void begin_answer(struct dispatch *d, const struct http_response *r)
     bool events = d->mode == ANSWER_EVENTS;
     bool streams = events || d->stream;
     cleanup(arena_done) struct arena a = ARENA_INIT; /* a stream lives longer than its head */
-    if (d->mode == ANSWER_WHOLE) { /* goes out with its length, when it is known */
+    if (d->mode == ANSWER_WHOLE) { /* sent with its length, once that is known */
         d->headers = answer_headers(&d->arena, r, packed, streams);
         return;
     }
@@ -246,7 +246,7 @@ static void forget_request(struct dispatch *d)
     d->is_json = false;
 }
 
-/* Whether another back end is asked instead of passing this on. */
+/* Whether to try another back end instead of passing this on. */
 static bool falls_back(struct dispatch *d, const struct http_response *r)
 {
     const char *name = d->target->backend->name;
@@ -256,7 +256,7 @@ static bool falls_back(struct dispatch *d, const struct http_response *r)
     bool last = d->next >= d->route.count || !d->keeps_copy;
     bool closed = d->route.rule && d->route.rule->fail_closed;
     enum target_failure how = r->status == 503 ? TARGET_SAYS_NO : TARGET_FAILED;
-    if (last && !closed && !redirect) { /* status, body and Retry-After are the client's */
+    if (last && !closed && !redirect) { /* the client gets status, body and Retry-After */
         router_target_failed(d->target, how, now_ms(d), d->router->o.quarantine_ms);
         d->outcome = "all_backends_failed";
         return false;
@@ -285,7 +285,7 @@ static void on_head(void *ctx, const struct http_response *r)
     if (d->body_ended) {
         forget_request(d);
     } else if (d->mode != ANSWER_RAW) {
-        /* The request still streams, with its scanner: the answer is not looked into. */
+        /* The request is still streaming and uses the scanner: the answer is not parsed. */
         d->mode = d->mode == ANSWER_EVENTS ? ANSWER_EVENTS : ANSWER_RAW;
         d->map_model = false;
     }

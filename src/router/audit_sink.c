@@ -21,7 +21,7 @@ struct audit_sink {
     struct http_origin origin;
     struct http_client *client;
     struct tls_context *tls;
-    struct buf waiting, sent; /* records, each followed by a comma */
+    struct buf waiting, sent; /* records, each with a trailing comma */
     struct http_call *call;
     int status;
     struct timer timer;
@@ -79,7 +79,7 @@ void audit_sink_free(struct audit_sink *o)
 static struct json attribute(struct arena *a, const char *key, struct json value)
 {
     struct json typed;
-    if (json_is(value, JSON_INT)) /* 64 bits are text in the JSON of protobuf */
+    if (json_is(value, JSON_INT)) /* the JSON of protobuf has 64-bit integers as strings */
         typed = json_fields(a, { "intValue", json_strf(a, "%lld", (long long)value.integer) });
     else
         typed = json_fields(a, { "stringValue", json_str(json_text(value) ?: "") });
@@ -132,7 +132,8 @@ static void on_data(void *ctx, struct str bytes)
     (void)bytes;
 }
 
-/* A collector that is away or busy gets the same records again; what it refuses is lost. */
+/* Resends the same records if the collector is unavailable or busy; records that it refuses are
+ * lost. */
 static void on_end(void *ctx, const struct error *err, bool sent)
 {
     struct audit_sink *o = ctx;
@@ -168,7 +169,7 @@ static void send_now(void *ctx)
     cleanup(arena_done) struct arena a = ARENA_INIT;
     cleanup(buf_done) struct buf body = BUF_INIT(2 * OTLP_PENDING_MAX);
     buf_add_text(&body, before);
-    buf_add(&body, o->sent.ptr, o->sent.len - 1); /* without its last comma */
+    buf_add(&body, o->sent.ptr, o->sent.len - 1); /* without the trailing comma */
     buf_add_text(&body, "]}]}]}");
     o->status = 0;
     o->call = http_call_open(o->client,

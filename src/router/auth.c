@@ -1,7 +1,7 @@
-/* policy.auth: who asks, by a signed token, and for which models their team may ask.
+/* policy.auth: authenticates clients by signed tokens, and limits the models of their teams.
  *
- * The keys of the issuer are fetched at once, again every ten minutes, and when a token names a key
- * that is not there (at most every half minute). Until there are keys nobody gets in. */
+ * The keys of the issuer are fetched at once, every ten minutes, and when a token names an unknown
+ * key (at most every half minute). Until there are keys, all requests are refused. */
 
 #include "router/auth.h"
 
@@ -11,11 +11,11 @@
 #include "router/dispatch.h"
 
 #define FRESH_MS (10 * 60 * 1000)
-#define AGAIN_MS 5000        /* after a fetch that failed */
-#define UNKNOWN_KEY_MS 30000 /* between fetches for the sake of unknown keys */
+#define AGAIN_MS 5000        /* after a failed fetch */
+#define UNKNOWN_KEY_MS 30000 /* between fetches for unknown keys */
 #define FETCH_MS 10000
 #define KEYS_BYTES_MAX ((int64_t)1 << 20)
-#define LEEWAY_S 60 /* clocks differ */
+#define LEEWAY_S 60 /* for clock differences */
 
 struct auth_keys {
     struct router *router;
@@ -115,7 +115,7 @@ static struct auth_keys *keys_new(struct router *r, const char *uri)
     buf_init(&k->body, (size_t)KEYS_BYTES_MAX + 1);
     timer_init(&k->timer, fetch, k);
     if (!url_parse(&k->arena, k->uri, &k->url, &err) || text_empty(k->url.host))
-        return k; /* no keys ever: everything is refused */
+        return k; /* never loaded: every request is refused */
     bool secure = text_eq(k->url.scheme, "https");
     k->origin = (struct http_origin){ .host = k->url.host,
         .port = (uint16_t)url_port(&k->url),

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Authentication of callers by JSON web tokens, and lists of models that teams may ask for. */
+/* Authentication of clients by JSON web tokens, and lists of the models that teams may use. */
 
 #include "http/message.h"
 #include "router/config.h"
@@ -12,13 +12,13 @@ struct router_refusal {
     const char *message;
 };
 
-/* The keys of the config of the moment; kept if their address stays. */
+/* Sets the keys of the current config; keeps them if their URL is unchanged. */
 void router_auth_start(struct router *r);
 void router_auth_stop(struct router *r);
-/* ret_team: in the arena; "" without authentication. */
+/* *ret_team: allocated in the arena; "" without authentication. */
 struct router_refusal router_auth_check(struct router *r, const struct router_auth *auth,
     struct arena *a, struct http_headers headers, const char **ret_team);
 bool router_auth_allows(const struct router_auth *auth, const char *team, const char *model);
-/* With the token's team in place of what the caller wrote. */
+/* With the token's team instead of the client's header. */
 struct http_headers router_auth_headers(
     struct arena *a, const struct router_auth *auth, struct http_headers headers, const char *team);

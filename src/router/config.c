@@ -8,7 +8,7 @@
 #define BACKENDS_MAX 1024
 #define RULES_MAX 4096
 
-/* The spelling that the tables below know. */
+/* The spelling used in the tables below. */
 static const char *const known_keys[] = { "backends",
     "name",
     "displayName",
@@ -151,7 +151,7 @@ static const struct json_bind policy_bind[] = {
     { 0 },
 };
 
-/* Keys in our spelling. Those of match.headers are names of headers, and stay. */
+/* Converts keys to our spelling. Those of match.headers are header names and are kept. */
 static struct json spelled(struct arena *a, struct json v)
 {
     struct json_builder b;
@@ -203,7 +203,7 @@ static const struct router_backend *find_backend(const struct router_config *c, 
     return NULL;
 }
 
-/* What policy.json says of the same thing. */
+/* Also binds the same object of policy.json. */
 static bool bind_both(struct router_config *c, struct json from, struct json extras, const char *at,
     const struct json_bind *table, void *into, struct error *err)
 {

@@ -2,11 +2,11 @@
 
 /* The router's configuration: config.json as the ModelRouter controller writes it.
  *
- * Durations in the file are whole nanoseconds. Keys match without case, and unknown keys are
- * ignored, as Go reads them. `timeouts` and `credentialsFile` are additions that upstream's router
- * ignores; so are budgets, authentication, prices, health checks and latency goals, which
- * upstream's operator leaves out of config.json and ours puts into policy.json beside it. A config
- * is immutable and counted: an exchange keeps the one that it began with. */
+ * Durations in the file are integers in nanoseconds. Keys are case-insensitive and unknown keys are
+ * ignored, as in Go. `timeouts` and `credentialsFile` are additions that upstream's router ignores;
+ * so are budgets, authentication, prices, health checks and latency goals, which upstream's
+ * operator leaves out of config.json and ours puts into policy.json beside it. A config is
+ * immutable and reference-counted: an exchange keeps the one that it started with. */
 
 #include "base/json.h"
 
@@ -23,7 +23,7 @@ struct router_backend {
     int64_t weight;
     int64_t timeout_ns;
     struct router_clocks {
-        int64_t connect_ns, first_token_ns, between_tokens_ns, total_ns; /* 0: not given */
+        int64_t connect_ns, first_token_ns, between_tokens_ns, total_ns; /* 0: unset */
     } clocks;
     const char *health_path; /* NULL: no active checks */
     int64_t health_interval_s, health_timeout_s;
@@ -32,8 +32,8 @@ struct router_backend {
     const char *pool_name, *pool_namespace, *pool_member;
     struct json pool_members;
     int64_t swap_budget_ns;
-    struct json served;      /* names of models that it answers to itself: sent on as they are */
-    const char *unavailable; /* why it cannot be asked now, for the client; NULL: it can */
+    struct json served;      /* model names that it serves itself: forwarded unchanged */
+    const char *unavailable; /* why it is not available, for the client; NULL: it is */
     size_t index;
     bool is_local;
 };
@@ -70,7 +70,7 @@ struct router_budget {
 struct router_auth {
     bool required; /* requests need a token */
     const char *issuer, *jwks_uri, *team_claim, *header_key;
-    struct json allowlists; /* absent: every team may ask for everything */
+    struct json allowlists; /* absent: every team may use every model */
 };
 
 struct router_config {
@@ -83,22 +83,22 @@ struct router_config {
     const struct router_backend *default_route; /* NULL: none */
     bool match_backend_names;
     /* defaultRouteStrategy ByName, which no ModelRouter has: every request names its back end,
-     * there may be none, and errors are in OpenAI's form. */
+     * there may be no back ends, and errors are in OpenAI's form. */
     bool by_name;
-    bool needs_model; /* the model decides where a request goes, or is rewritten */
+    bool needs_model; /* the model decides where a request is sent, or is rewritten */
     const char *class_header;
     struct json sensitive; /* classifications */
     const char *audit_sink, *audit_file;
     bool audit_body;
     struct router_budget *budgets;
     size_t budget_count;
-    int64_t replicas; /* of this router: each has its share of the budgets */
+    int64_t replicas; /* of this router: the budgets are divided among them */
     struct router_auth auth;
-    bool needs_team; /* budgets or lists are by team */
+    bool needs_team; /* budgets or model lists are per team */
 };
 
-/* One reference; NULL with err: what is wrong and where. extra has more of the same shape, whose
- * back ends and rules are found by name (policy.json); .ptr NULL: none. */
+/* Returns one reference; NULL with err: what is wrong and where. extra has more fields of the same
+ * form, with back ends and rules matched by name (policy.json); .ptr NULL: none. */
 struct router_config *router_config_new(
     struct str text, struct str extra, struct error *err) must_check;
 struct router_config *router_config_ref(struct router_config *c);

@@ -1,4 +1,4 @@
-/* policy.budgets and policy.auth, and what tokens cost. */
+/* policy.budgets and policy.auth, and the prices of tokens. */
 
 #include <math.h>
 
@@ -7,10 +7,10 @@
 
 #define BUDGETS_MAX 64
 #define NANO_PER_USD 1e9
-#define USD_MAX 1e9 /* fits in 63 bits of billionths */
+#define USD_MAX 1e9 /* fits into 63 bits in billionths */
 #define DEFAULT_TEAM_HEADER "x-llmkube-team"
 
-/* A decimal number of dollars, in billionths of `per` of them. */
+/* Converts a decimal number of dollars for `per` units to billionths of a dollar for one. */
 static bool read_usd(const char *text, const char *at, double per, double *ret, struct error *err)
 {
     double usd = 0;

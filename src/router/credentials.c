@@ -1,5 +1,5 @@
-/* What identifies us at a back end: a key in a header, a signature (Bedrock), or a token that is
- * fetched for a service account (Vertex AI). */
+/* Credentials for a back end: a key in a header, a signature (Bedrock), or a token that is
+ * requested for a service account (Vertex AI). */
 
 #include "router/target.h"
 
@@ -36,8 +36,8 @@ static const char *key_of_file(struct target *t, const char *path)
     return t->file_key;
 }
 
-/* The value of a variable, or of the file that NAME_FILE names; blanks and line ends around it are
- * not part of it. ptr NULL: there is none. */
+/* The value of a variable, or of the file that NAME_FILE names, without blanks and line ends around
+ * it. ptr NULL: there is none. */
 static struct str value_of(struct target *t, struct arena *a, const char *name)
 {
     const char *file = getenv(arena_printf(a, "%s_FILE", name));
@@ -65,8 +65,8 @@ static struct str key_of(struct target *t, struct arena *a)
 
 /* ---- Bedrock ---- */
 
-/* A key of Bedrock's API is sent as it is; the id of an AWS key comes with a secret to sign with.
- */
+/* A key of Bedrock's API is sent as it is; the id of an AWS key has a secret that is used for
+ * signing. */
 static struct str bearer_of_bedrock(void)
 {
     return str_trim(str_of(getenv("AWS_BEARER_TOKEN_BEDROCK")));
@@ -77,7 +77,7 @@ static bool is_key_id(struct str key)
     return str_starts(key, STR("AKIA")) || str_starts(key, STR("ASIA"));
 }
 
-/* In the order of a copy: key_of_file() keeps one text at a time. */
+/* Copies each text in turn: key_of_file() keeps only one. */
 static bool aws_keys(struct target *t, struct arena *a, struct sigv4_keys *ret)
 {
     struct str id = key_of(t, a);
@@ -93,7 +93,8 @@ static bool aws_keys(struct target *t, struct arena *a, struct sigv4_keys *ret)
     return true;
 }
 
-/* "bedrock-runtime.eu-west-1.amazonaws.com" says it; else the variables of AWS's own tools. */
+/* Contained in "bedrock-runtime.eu-west-1.amazonaws.com"; otherwise from the variables of AWS's
+ * tools. */
 static const char *region_of(struct target *t, struct arena *a)
 {
     struct str rest = str_of(t->url.host);
@@ -149,7 +150,7 @@ size_t router_target_sign(struct target *t, struct arena *a, const struct target
 /* ---- Vertex AI ---- */
 
 /* The JSON of a service account, in the variable itself or in the file that it names; len 0: the
- * credential is none, but an access token. */
+ * credential is an access token instead. */
 static struct str account_of(struct target *t, struct arena *a)
 {
     if (!text_eq(t->backend->provider, "vertex_ai"))
@@ -181,7 +182,7 @@ static struct str bearer_of(struct target *t, struct arena *a)
         return (struct str){ 0 };
     if (account.len)
         return t->google ? str_of(google_token(t->google, account, &why)) : (struct str){ 0 };
-    /* The name of a file that is not there must not be sent. */
+    /* Never send the name of a missing file. */
     if (text_eq(provider, "vertex_ai") && key.len && *key.ptr == '/')
         return (struct str){ 0 };
     return key;

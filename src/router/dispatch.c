@@ -3,10 +3,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-/* Behind a slow back end, or before a route, no more is taken in than this beyond what is needed.
- */
+/* Limit of what is read beyond the needed bytes, while a back end is slow or no route is known. */
 #define PENDING_MAX ((int64_t)256 << 10)
-#define NAMED_MAX 20 /* models that an error names */
+#define NAMED_MAX 20 /* number of models in an error */
 
 static int64_t now_ms(const struct dispatch *d)
 {
@@ -84,7 +83,7 @@ void router_dispatch_refuse(struct dispatch *d, int status, const char *outcome,
     d->routed = true;
     d->status = status;
     d->outcome = outcome;
-    if (d->responded) { /* the head went out while the request was held */
+    if (d->responded) { /* the head was sent while the request was held */
         router_answer_cut(d, outcome, message);
         return;
     }
@@ -105,14 +104,14 @@ void router_dispatch_refuse(struct dispatch *d, int status, const char *outcome,
     http_exchange_finish(d->x);
 }
 
-/* ---- clocks ---- */
+/* ---- deadlines ---- */
 
 static int64_t first_of(int64_t a, int64_t b, int64_t otherwise)
 {
     return a > 0 ? a / 1000000 ?: 1 : b > 0 ? b / 1000000 ?: 1 : otherwise;
 }
 
-/* When the earliest of the clocks runs out. */
+/* The earliest deadline. */
 static int64_t due_ms(const struct dispatch *d)
 {
     int64_t due = d->attempt_ms + d->timeout_ms;
@@ -171,7 +170,7 @@ static void set_clocks(struct dispatch *d)
 
 /* ---- the body, to the back end ---- */
 
-/* Bytes of the body from `sent` on, edited; false: the call has enough. */
+/* Sends bytes of the body from `sent`, edited; false: the call accepts no more. */
 static bool send_some(struct dispatch *d)
 {
     int64_t until = d->base + (int64_t)d->hold.len;
@@ -239,7 +238,7 @@ static int64_t edited_length(const struct dispatch *d, int64_t length)
     return length;
 }
 
-/* Puts the back end's own name for the model into the body. */
+/* Replaces the model in the body by the back end's own name for it. */
 static void plan_edits(struct dispatch *d)
 {
     const char *model = d->target->backend->model;
@@ -255,7 +254,7 @@ static void plan_edits(struct dispatch *d)
     }
     const char *text = in_form ? model : json_to_text(&d->arena, json_str(model));
     d->edit_count = d->place_count;
-    if (!d->has_model) { /* the whole body is held */
+    if (!d->has_model) { /* the complete body is held */
         const char *open = memchr(d->hold.ptr, '{', d->hold.len);
         int64_t at = open - d->hold.ptr + 1;
         d->edits[0] = (struct edit){
@@ -318,7 +317,7 @@ static void attempt(struct dispatch *d)
         return;
     }
     if (router_signed_early(d)) {
-        set_paused(d); /* the rest of the body may be held back */
+        set_paused(d); /* reading the rest of the body may be paused */
         return;
     }
     if (!router_target_credentials(t, &d->arena, d->headers, credentials, &count)) {
@@ -390,7 +389,7 @@ void router_dispatch_next(struct dispatch *d)
 {
     size_t last = d->route.rule && d->route.rule->strategy == ROUTER_SHADOW ? 1 : d->route.count;
     if (d->next > 0 && !d->keeps_copy)
-        last = d->next; /* what was sent is gone */
+        last = d->next; /* the sent part of the body is gone */
     while (d->next < last) {
         d->target = &d->gen->targets[d->route.backends[d->next++]->index];
         d->repeated_stale = false;
@@ -406,8 +405,7 @@ void router_dispatch_next(struct dispatch *d)
 
 /* ---- the route ---- */
 
-/* By chance, each back end with its weight against the rest; those that lose follow as fall-backs.
- */
+/* A random order by weight; the back ends after the first are the fallbacks. */
 static void order_by_weight(struct dispatch *d)
 {
     struct route *route = &d->route;
@@ -427,7 +425,7 @@ static void order_by_weight(struct dispatch *d)
     }
 }
 
-/* Back ends that are known to be slower than the rule's goal come after the others. */
+/* Moves back ends that are slower than the rule's goal to the end. */
 static void order_by_latency(struct dispatch *d)
 {
     int64_t goal = d->route.rule->latency_slo_ms;
@@ -443,7 +441,7 @@ static void order_by_latency(struct dispatch *d)
     }
 }
 
-/* What there is instead of the model that was asked for. */
+/* Names the models that exist instead of the requested one. */
 static void refuse_model(struct dispatch *d)
 {
     const struct router_config *c = d->gen->config;
@@ -590,7 +588,7 @@ static bool scan_body(struct dispatch *d, struct str bytes)
     return true;
 }
 
-/* The field comes before the route, or never: two of them are refused. */
+/* The field must come before the route is chosen; two such fields are refused. */
 static bool scan_form(struct dispatch *d, struct str bytes)
 {
     struct form_scan *s = d->form;
@@ -617,7 +615,7 @@ static void keep_for_audit(struct dispatch *d, struct str bytes)
     buf_add(&d->body, bytes.ptr, bytes.len < room ? bytes.len : room);
 }
 
-/* Many bodies at once must not take all memory. */
+/* Keeps concurrent bodies from using all memory. */
 static void refuse_largest(struct router *r)
 {
     static const struct http_header later = { STR("retry-after"), STR("1") };

@@ -1,13 +1,13 @@
 #include "router/form_scan.h"
 
 enum state {
-    F_DATA,   /* of a part, or before the first one */
+    F_DATA,   /* in a part, or before the first one */
     F_BORDER, /* after a boundary: the rest of its line */
     F_HEAD,
-    F_OVER, /* after the last boundary, or not understood */
+    F_OVER, /* after the last boundary, or after a syntax error */
 };
 
-/* A parameter of a header's value: `name="value"` or `name=value`; .ptr NULL: not there. */
+/* A parameter of a header's value: `name="value"` or `name=value`; .ptr NULL: missing. */
 static struct str parameter(struct str header, const char *name)
 {
     size_t length = strlen(name);
@@ -35,7 +35,7 @@ bool form_scan_init(struct form_scan *s, struct str content_type)
     memcpy(s->mark, "\r\n--", 4);
     memcpy(s->mark + 4, boundary.ptr, boundary.len);
     s->mark_len = (uint32_t)boundary.len + 4;
-    s->matched = 2; /* the first one needs no line end before it */
+    s->matched = 2; /* the first boundary needs no line end before it */
     return true;
 }
 
@@ -63,7 +63,8 @@ static void end_part(struct form_scan *s)
     s->state = F_BORDER;
 }
 
-/* The mark begins with the only \r in it, so a mismatch begins anew at most with this byte. */
+/* The mark has its only \r at the start, so after a mismatch at most this byte can start a new
+ * match. */
 static void data_byte(struct form_scan *s, char c)
 {
     if (c != s->mark[s->matched]) {

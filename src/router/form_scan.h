@@ -1,7 +1,7 @@
 #pragma once
 
-/* A multipart/form-data body that streams by (RFC 7578): finds the field `model`, and where it is.
- * Uploads of audio have it there. Memory is the struct, whatever the length. */
+/* Scans a multipart/form-data body as a stream (RFC 7578) and finds the field `model` and its
+ * position, as in uploads of audio. Uses constant memory. */
 
 #include "base/str.h"
 
@@ -10,21 +10,21 @@
 #define FORM_MODEL_MAX 511
 
 struct form_scan {
-    /* what was found */
+    /* result */
     bool found;
     bool twice; /* two fields of that name */
     bool cut;   /* the value is longer than FORM_MODEL_MAX */
     char model[FORM_MODEL_MAX + 1];
     int64_t start, end; /* of the value, in the body */
-    /* inside */
+    /* private */
     char mark[FORM_BOUNDARY_MAX + 5]; /* "\r\n--boundary" */
     uint32_t mark_len, matched, head_len, model_len, dashes;
     int state;
-    bool wanted; /* the part is the field */
+    bool wanted; /* the current part is the field */
     int64_t at;
     char head[FORM_HEAD_MAX];
 };
 
-/* False: the content type is no multipart/form-data with a boundary. */
+/* False: the content type is not multipart/form-data with a boundary. */
 bool form_scan_init(struct form_scan *s, struct str content_type) must_check;
 void form_scan(struct form_scan *s, struct str bytes);

@@ -14,7 +14,7 @@
 #define GRANT "urn:ietf:params:oauth:grant-type:jwt-bearer"
 #define ASSERTION_S 3600
 #define EARLY_MS ((int64_t)5 * 60 * 1000)
-#define AGAIN_MS 5000 /* after a try that failed */
+#define AGAIN_MS 5000 /* after a failed attempt */
 #define FETCH_MS 10000
 #define ANSWER_BYTES_MAX ((size_t)64 << 10)
 
@@ -22,15 +22,15 @@ struct account {
     struct google_accounts *owner;
     struct account *next;
     uint8_t digest[SHA256_BYTES]; /* of the key */
-    struct arena arena;           /* of one try */
+    struct arena arena;           /* for one attempt */
     struct http_origin origin;
     struct url url;
     struct http_call *call;
     struct buf answer;
     int status;
-    int64_t asked_ms, until_ms; /* of the last try; of the token, on the monotonic clock */
+    int64_t asked_ms, until_ms; /* of the last attempt; token expiry (monotonic) */
     char *token;                /* NULL: none yet */
-    char *why;                  /* the last try failed; NULL: it did not */
+    char *why;                  /* why the last attempt failed; NULL: it did not */
 };
 
 struct google_accounts {
@@ -40,7 +40,7 @@ struct google_accounts {
     struct account *first;
 };
 
-/* ---- a try ---- */
+/* ---- an attempt ---- */
 
 static void replace(char **text, const char *with)
 {
@@ -75,7 +75,7 @@ static void on_end(void *ctx, const struct error *err, bool sent)
         replace(&c->token, token);
         replace(&c->why, NULL);
     } else {
-        /* The body may tell more than callers should know; the word of OAuth does not. */
+        /* The body may contain more than clients should see; the OAuth error code does not. */
         const char *word = json_get_text(answer, "error");
         replace(&c->why,
             arena_printf(&c->arena,

@@ -1,8 +1,8 @@
 #pragma once
 
-/* Access tokens of Google for service accounts: a signed assertion goes to the account's token_uri
- * (RFC 7523), a token for about an hour comes back. It is asked for when somebody first wants it,
- * and again five minutes before it ends; until then the old one is good. */
+/* Google access tokens of service accounts: a signed assertion is sent to the account's token_uri
+ * (RFC 7523), which returns a token for about an hour. It is requested on first use, and again five
+ * minutes before it expires; until then the old one is used. */
 
 #include "base/error.h"
 #include "base/str.h"
@@ -14,8 +14,8 @@ struct tls_context;
 
 struct google_accounts *google_accounts_new(
     const struct env *env, struct http_client *client, struct tls_context *tls);
-void google_accounts_free(struct google_accounts *g); /* takes NULL */
+void google_accounts_free(struct google_accounts *g); /* NULL is allowed */
 
-/* key: the JSON of a service account. NULL: there is no token yet; then *ret_why says why, NULL if
- * it is on its way. Valid until the loop goes on. */
+/* key: the JSON of a service account. NULL: there is no token yet; *ret_why says why, NULL if it
+ * was requested. Valid until the next turn of the loop. */
 const char *google_token(struct google_accounts *g, struct str key, const char **ret_why);

@@ -1,7 +1,7 @@
-/* Active checks: a GET of healthCheck.path of each back end that has one, at its interval. Two bad
- * answers in a row, or a refused connection, take the back end out; one good answer brings it back,
- * also from quarantine. Checks belong to the config of the moment, not to requests that began with
- * an older one. */
+/* Active checks: a GET of healthCheck.path of each back end that has one, at its interval. Two
+ * failures in a row, or a refused connection, mark the back end as down; one success marks it as
+ * up and ends its quarantine. Checks use the current config, not the older ones of running
+ * requests. */
 
 #include <stdlib.h>
 
@@ -100,7 +100,7 @@ void router_health_start(struct router *r)
     for (size_t i = 0; i < count; i++) {
         struct target *t = &r->now->targets[i];
         if (text_empty(t->backend->health_path)) {
-            t->down = false; /* the config before may have had checks */
+            t->down = false; /* the previous config may have had checks */
             continue;
         }
         if (t->unusable.code)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* What may come next. */
+/* What is expected next. */
 enum state {
     S_VALUE,      /* a value */
     S_FIRST_ITEM, /* a value or ] */
@@ -132,7 +132,7 @@ static uint64_t zero_bytes(uint64_t word)
     return (word - ONES) & ~word & HIGHS;
 }
 
-/* How many bytes of a string have neither ", nor \, nor a control character. */
+/* The number of leading bytes without ", \ and control characters. */
 static size_t plain_bytes(struct str bytes)
 {
     size_t at = 0;
@@ -209,7 +209,7 @@ static enum json_scan_event end_value(struct json_scan *s)
     return s->near ? JSON_SCAN_VALUE : JSON_SCAN_MORE;
 }
 
-/* Until the end of the string or of the bytes. MORE: go on. */
+/* Reads to the end of the string or of the bytes. MORE: continue. */
 static enum json_scan_event in_string(struct json_scan *s, struct str *bytes)
 {
     while (bytes->len) {
@@ -266,7 +266,7 @@ static bool is_word_char(char c)
     return c >= 'a' && c <= 'z';
 }
 
-/* The byte before which a value begins; eats it. */
+/* Consumes the byte before which a value starts. */
 static enum json_scan_event begin_value(struct json_scan *s, struct str *bytes)
 {
     char c = *bytes->ptr;
@@ -318,7 +318,7 @@ static enum json_scan_event in_bare(struct json_scan *s, struct str *bytes)
     return end_value(s);
 }
 
-/* One byte of the structure. */
+/* Consumes one structural byte. */
 static enum json_scan_event in_structure(struct json_scan *s, struct str *bytes)
 {
     char c = *bytes->ptr;

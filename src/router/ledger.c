@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define BUSY_WAIT_MS 1000 /* until requests that run have given back what they reserved */
+#define BUSY_WAIT_MS 1000 /* until running requests have released their reservations */
 
 void ledger_init(struct ledger *l, const struct env *env)
 {
@@ -37,7 +37,7 @@ static void roll(struct ledger *l, struct ledger_account *account)
     account->used = (struct ledger_amount){ 0 };
 }
 
-/* Frees accounts that say nothing any more. */
+/* Frees accounts that hold no information any more. */
 static void sweep(struct ledger *l)
 {
     for (struct table_cursor c = table_first(&l->accounts); c.node; table_next(&c)) {
@@ -50,7 +50,7 @@ static void sweep(struct ledger *l)
     }
 }
 
-/* Teams beyond the limit share the account of those without a name. */
+/* Teams beyond the limit share the account for requests without a team. */
 static struct ledger_account *account_of(
     struct ledger *l, const struct router_budget *b, struct str team)
 {

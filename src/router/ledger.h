@@ -1,15 +1,15 @@
 #pragma once
 
-/* What budgets have left: tokens and money in a window of time, for each account, which is a budget
+/* The remaining budgets: tokens and money in a window of time, for each account, which is a budget
  * or a budget and a team.
  *
- *   ledger_reserve() ── before the back end is asked ──> a claim, or how long to wait
- *   ledger_settle()  ── when the request is over     ──> what it really took
+ *   ledger_reserve() ── before the request is sent ──> a claim, or how long to wait
+ *   ledger_settle()  ── when the request is over   ──> what it really used
  *
  * Windows begin at multiples of their length since 1970, so that replicas and restarts agree on
- * them. A request is let in if its estimate fits beside what is used and reserved, or if the
- * account has something left and nothing is reserved: so requests at the same time cannot overdraw
- * an account together, and one alone overdraws it at most once. */
+ * them. A request is accepted if its estimate fits in addition to the used and reserved amounts, or
+ * if the account is not empty and nothing is reserved. So concurrent requests cannot overdraw an
+ * account together, and a single one overdraws it at most once. */
 
 #include "base/table.h"
 #include "base/timer.h"
@@ -42,13 +42,13 @@ struct ledger_claim {
 };
 
 void ledger_init(struct ledger *l, const struct env *env);
-/* No claims are left. */
+/* All claims must be settled. */
 void ledger_done(struct ledger *l);
-/* share: the part of the budget that is ours, one for each replica of the router. False: it is used
- * up, and ret_wait_ms says for how long. */
+/* share: this router's part of the budget, which is divided by the replicas. False: it is used up
+ * for ret_wait_ms. */
 bool ledger_reserve(struct ledger *l, const struct router_budget *b, int64_t share, struct str team,
     struct ledger_amount estimate, struct ledger_claim *ret, int64_t *ret_wait_ms) must_check;
 void ledger_settle(struct ledger *l, struct ledger_claim *claim, struct ledger_amount took);
-/* The used part of each budget; of a budget by team that of the team with the least left. ret has
- * one value for each budget of the config. */
+/* The used part of each budget; for a budget by team, that of the team with the least left. ret has
+ * one value per budget of the config. */
 void ledger_utilization(struct ledger *l, const struct router_config *c, double *ret);

@@ -5,7 +5,7 @@
 
 /* ---- globs ---- */
 
-/* The next character, and how many bytes it has. */
+/* The next character and its number of bytes. */
 static uint32_t rune_at(const char *text, size_t *ret_bytes)
 {
     unsigned char c = (unsigned char)*text;
@@ -22,7 +22,7 @@ static uint32_t rune_at(const char *text, size_t *ret_bytes)
     return rune;
 }
 
-/* A character of a class, escapes taken; false: the pattern is bad. */
+/* A character of a class, with escapes; false: the pattern is invalid. */
 static bool class_rune(const char **pattern, uint32_t *ret)
 {
     size_t n;
@@ -37,7 +37,7 @@ static bool class_rune(const char **pattern, uint32_t *ret)
     return **pattern != '\0';
 }
 
-/* After the bracket; -1: a bad pattern, else whether the class has the character. */
+/* Called after the bracket; -1: invalid pattern, otherwise whether the class has the character. */
 static int match_class(const char **pattern, uint32_t rune)
 {
     bool negated = **pattern == '^', found = false;
@@ -58,7 +58,8 @@ static int match_class(const char **pattern, uint32_t rune)
     return found != negated;
 }
 
-/* One step of the pattern that is not a star: -1 bad, 0 no, 1 yes with both moved on. */
+/* Matches one element of the pattern other than a star: -1 invalid, 0 no, 1 yes with both
+ * advanced. */
 static int match_one(const char **pattern, const char **text)
 {
     size_t n = 0;
@@ -85,8 +86,8 @@ static int match_one(const char **pattern, const char **text)
     return 1;
 }
 
-/* One star is remembered at a time: the last one can always take what an earlier one would, unless
- * a slash is between, which no star takes. So this is linear in text times pattern. */
+/* Remembers one star at a time: the last one can match everything that an earlier one could, except
+ * across a slash, which no star matches. So this takes at most text times pattern steps. */
 bool router_route_glob(const char *pattern, const char *text)
 {
     const char *star = NULL, *from = NULL;
@@ -143,7 +144,7 @@ void router_route_features_read(struct arena *a, const struct router_config *c,
             ret->classes[ret->class_count++] = data_class;
             ret->sensitive = ret->sensitive || router_config_is_sensitive(c, data_class);
         }
-        /* More classes than anybody has: what the rest says is not known, so it is sensitive. */
+        /* Too many classes: the rest is unknown, so treat the request as sensitive. */
         ret->sensitive = ret->sensitive || value.ptr;
     }
     struct str complexity = http_header_find(headers, "x-llmkube-task-complexity");
@@ -220,7 +221,7 @@ const char *router_route_model_id(const struct router_backend *b)
                                         : b->name;
 }
 
-/* The names that upstream knows come first; then those that /v1/models shows. */
+/* Names that upstream supports take precedence over those in /v1/models. */
 static const struct router_backend *named(const struct router_config *c, const char *model)
 {
     for (size_t i = 0; i < c->backend_count; i++) {

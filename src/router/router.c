@@ -11,8 +11,8 @@
 
 /* ---- generations ---- */
 
-/* Reading the system's certificates takes longer than all else here, and most routers of one
- * machine have no use for them. Without them no certificate is trusted. */
+/* Loading the system's certificates would be the slowest part of a start, and most routers on a
+ * single machine do not need them. Without them no certificate is trusted. */
 struct tls_context *router_tls(struct router *r)
 {
     struct error err;
@@ -43,7 +43,7 @@ static struct generation *generation_new(
             if (text_eq(old->name, t->backend->name) && text_eq(old->address, t->backend->address))
                 router_target_inherit(t, &before->targets[j]);
         }
-        (void)router_target_awaits_token(t, &a); /* so that it is there when it is needed */
+        (void)router_target_awaits_token(t, &a); /* starts to request it */
     }
     return g;
 }
@@ -100,7 +100,7 @@ void router_free(struct router *r)
     http_client_free(r->client);
     router_generation_unref(r->now);
     tls_context_unref(r->tls);
-    metrics_done(&r->metrics); /* families of the pools are in there */
+    metrics_done(&r->metrics); /* contains the families of the pools */
     pools_free(r->pools);
     ledger_done(&r->ledger);
     free(r);
@@ -137,7 +137,7 @@ void router_metrics_print(struct router *r, struct buf *to)
     metrics_print(&r->metrics, to);
 }
 
-/* ---- what is asked for ---- */
+/* ---- endpoints ---- */
 
 static void add_model(
     struct json_builder *b, struct arena *a, const char *id, const char *owner, int64_t created)
@@ -153,7 +153,7 @@ static void add_model(
             { "owned_by", json_str(owner) }));
 }
 
-/* A list of models with those that the team may ask for. */
+/* Answers with the list of models that the team may use. */
 static void reply_models(
     struct router *r, struct http_exchange *x, const struct http_request_head *head)
 {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#define SHADOWS_MAX 256 /* at a time; beyond it copies are left out */
+#define SHADOWS_MAX 256 /* limit of concurrent copies; beyond it none are sent */
 
 struct shadow {
     struct router *router;
@@ -42,7 +42,7 @@ static const struct http_call_handlers handlers = {
     .head = on_head, .data = on_data, .end = on_end
 };
 
-/* The body with the back end's own name for the model. */
+/* The body with the back end's own name of the model. */
 static struct str body_for(struct dispatch *d, const struct router_backend *b)
 {
     if (text_empty(b->model) || !d->has_model || d->place_count != 1)

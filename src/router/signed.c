@@ -1,5 +1,5 @@
-/* Who asks. The caller's credentials stay here; a request to Bedrock is signed with its whole body,
- * so it is not streamed; one to Vertex AI waits for an access token. */
+/* Credentials of a request. The client's credentials are not forwarded. A request to Bedrock is
+ * signed including its body, so it is not streamed; one to Vertex AI waits for an access token. */
 
 #include "router/dispatch.h"
 
@@ -7,7 +7,7 @@
 
 #define TOKEN_LOOK_MS 20
 
-/* ---- the caller's headers ---- */
+/* ---- the client's headers ---- */
 
 static bool is_secret(struct str name)
 {
@@ -45,9 +45,9 @@ struct http_headers router_dispatch_headers(
     return (struct http_headers){ list, count };
 }
 
-/* ---- ours ---- */
+/* ---- signing ---- */
 
-/* The whole body as the back end gets it. */
+/* Appends the complete body as the back end gets it. */
 static void add_edited(struct dispatch *d, struct buf *to)
 {
     int64_t at = 0;

@@ -1,11 +1,11 @@
-/* Budgets of one request: which ones, what it may take, what it took. */
+/* The budgets of one request: which ones apply, its estimate, and what it used. */
 
 #include <math.h>
 
 #include "router/dispatch.h"
 
-#define BYTES_PER_TOKEN 4    /* of text, roughly */
-#define COMPLETION_GUESS 256 /* tokens, of a request that sets no limit */
+#define BYTES_PER_TOKEN 4    /* of text, approximately */
+#define COMPLETION_GUESS 256 /* tokens, for a request without a limit */
 
 static struct str team_of(const struct dispatch *d, const struct router_budget *b)
 {
@@ -34,7 +34,7 @@ static int64_t prompt_guess(const struct dispatch *d)
     return d->is_text ? bytes / BYTES_PER_TOKEN + 1 : 0;
 }
 
-/* With the prices of the dearest back end that may be asked. */
+/* Uses the prices of the most expensive back end of the route. */
 static struct ledger_amount estimate(const struct dispatch *d)
 {
     int64_t prompt = prompt_guess(d);
@@ -79,7 +79,7 @@ bool router_spend_reserve(struct dispatch *d)
     return true;
 }
 
-/* What back ends do not report is guessed from the length of what passed. */
+/* Estimates what back ends do not report from the length of the texts. */
 static struct ledger_amount took(const struct dispatch *d)
 {
     bool answered = d->head_ms && d->status < 400;

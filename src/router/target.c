@@ -84,8 +84,8 @@ const char *router_target_path(
     struct str base = str_of(t->url.path);
     while (base.len && base.ptr[base.len - 1] == '/')
         base.len--;
-    /* An address that ends in /v1, as the SDKs want it, does not double it. That of Vertex AI ends
-     * in /endpoints/openapi and has no /v1 behind it. */
+    /* A base URL that ends in /v1, as the SDKs expect it, must not get a second /v1. That of Vertex
+     * AI ends in /endpoints/openapi without a /v1 after it. */
     if (str_ends(base, STR("/v1")) && str_starts(path, STR("/v1/")))
         base.len -= 3;
     if (str_ends(base, STR("/endpoints/openapi")) && str_starts(path, STR("/v1/")))

@@ -1,7 +1,6 @@
-/* A request whose back end is a member of a ModelPool waits for that member's turn. A stream that
- * waits long is begun before the back end is asked, with comments that keep proxies and clients
- * from giving up; what goes wrong after that is an error event, as a status is not possible any
- * more. */
+/* A request for a member of a ModelPool waits until that member runs. The answer of a stream that
+ * waits long is started early, with comments that keep proxies and clients from timing out. Later
+ * errors are reported as an error event, because the status was already sent. */
 
 #include "router/dispatch.h"
 
@@ -51,7 +50,7 @@ bool router_wait_turn(struct dispatch *d)
     if (!r->pools || text_empty(b->pool_name))
         return true;
     int64_t budget_ms = b->swap_budget_ns > 0 ? b->swap_budget_ns / 1000000 : r->o.first_token_ms;
-    timer_stop(r->env, &d->clock); /* of the attempt before */
+    timer_stop(r->env, &d->clock); /* of the previous attempt */
     if (d->stream)
         timer_set(r->env, &d->keep_alive, r->o.keep_alive_ms);
     router_hold_begin(r->pools, &d->turn, b, budget_ms, on_turn, d);

@@ -3,7 +3,7 @@
 /* `leeboard up --detach`: one process keeps running, the other waits until everything is ready.
  *
  *   command ──fork──> keeps running, output in DATA/up.log ──up_detach_tell──┐
- *      └── up_detach_wait: started? ready? <──────────────────────────────┘ */
+ *      └── up_detach_wait: started? ready? <─────────────────────────────────┘ */
 
 #include "cli/cli.h"
 
