@@ -1,5 +1,5 @@
-/* pod.acceleration: llama.cpp says in its log how many layers it gave to which GPU; a service that
- * fell back to the CPU without a word is only seen there. */
+/* pod.acceleration: llama.cpp logs how many layers it gave to which GPU. The log is the only place
+ * that shows a silent fallback to the CPU. */
 
 #include "base/str.h"
 #include "fetch/internal.h"

@@ -63,7 +63,7 @@ static struct effect_run *start(
     for (size_t i = 0; i < lengthof(types); i++)
         if (text_eq(types[i]->name, effect))
             type = types[i];
-    assert(type); /* kinds name effects that exist */
+    assert(type); /* kinds use only known effects */
     struct effect_run *run = mem_new(type->size);
     run->fetch = f;
     run->sink = sink;

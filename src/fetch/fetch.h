@@ -1,20 +1,19 @@
 #pragma once
 
-/* Effects: what kinds ask of the world and may not do themselves.
+/* Effects: input and output on behalf of the kinds, which may not do it themselves.
  *
  *   model.probe        how large a remote source is, and its GGUF head
  *   model.head         has the source changed? (ETag and size)
  *   model.copy         a local file into the cache, checked and renamed into place
  *   model.digest       the SHA-256 of a local file
  *   model.file         whether a local file that is used in place changes; never ends
- *   model.staged       how much of it pods have fetched into claims of this machine
- *   pods.idle          do these servers serve nobody just now?
+ *   model.staged       how much of a model pods have fetched into claims of this machine
+ *   pods.idle          whether these servers have no requests now
  *   pod.acceleration   what a server's log says about its GPU
- *   volume.remove      the directory of a claim that is gone
+ *   volume.remove      removes the directory of a deleted claim
  *
  * Remote addresses must be public unless their host is allowed by name: a user that may create a
- * Model must not make the operator talk to the inside of the cluster (GHSA-jw3m-8q7m-f35r
- * upstream). */
+ * Model must not be able to send requests into the cluster (GHSA-jw3m-8q7m-f35r upstream). */
 
 #include "base/json.h"
 
@@ -29,12 +28,12 @@ struct fetch_options {
     struct http_client *http;
     struct kube_client *kube;
     struct json allowed_remote_hosts; /* list of names */
-    struct json allowed_roots;        /* list of directories that local sources are in */
-    int64_t progress_ms;              /* how often a copy tells how far it is; 0: every second */
+    struct json allowed_roots;        /* list of directories that may contain local sources */
+    int64_t progress_ms;              /* interval of a copy's progress reports; 0: a second */
 };
 
-/* What the options point to outlives it. */
+/* Everything that options points to must outlive it. */
 struct fetch *fetch_new(const struct fetch_options *options);
-/* Cancels what is under way. Copies stop at their next block. */
+/* Cancels all effects. Copies stop at their next block. */
 void fetch_free(struct fetch *f);
 const struct effect_runner *fetch_runner(const struct fetch *f);

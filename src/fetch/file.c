@@ -1,13 +1,13 @@
-/* model.file: a local file that pods use where it lies, for as long as somebody asks. It tells
+/* model.file: watches a local file that pods use in place, until the effect is stopped. It reports
  *
  *   { etag, size, gguf }          what the file is
- *   { changing: true }            it is not what was told last, and may still be written
- *   { problem: { code, message }} it is not there, or is no whole model
+ *   { changing: true }            it differs from the last report, and may still be written
+ *   { problem: { code, message }} it is missing, or is not a complete model
  *
- * A look costs one stat() while nothing changes, of each part if the file is the first of several
- * (NAME-00001-of-00003.gguf), and of each file in it if it is a directory, which vLLM and others
- * load. A new file is reported once two looks have found the same, because a caller that writes one
- * in place gives it its length before its bytes. */
+ * A check costs one stat() while nothing changes; one for each part if the file is the first of
+ * several (NAME-00001-of-00003.gguf); and one for each file in a directory, which vLLM and others
+ * load. A new file is reported after two equal checks, because a program that writes it in place
+ * may set its length before its bytes. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,22 +25,22 @@
 #define FILE_ETAG_BYTES 100
 #define FILE_HEAD_BYTES ((size_t)64 << 10)
 
-/* What a stat() tells; all zero: nothing. */
+/* The result of stat(); all zero: none. */
 struct sign {
     dev_t dev;
     ino_t ino;
     int64_t size, modified_ns, changed_ns;
-    uint64_t parts, parts_changed; /* the same of the other parts; 0: there are none */
+    uint64_t parts, parts_changed; /* the same for the other parts; 0: there are none */
 };
 
-/* Outlives the effect that started it. */
+/* May outlive the effect that started it. */
 struct look {
-    struct file_watch *watch; /* NULL: nothing waits */
+    struct file_watch *watch; /* NULL: the effect was stopped */
     struct arena arena;
     struct source_file source;
-    struct sign before; /* what it looked like last time */
-    bool known;         /* then nothing else is asked if it looks the same */
-    /* filled by the thread */
+    struct sign before; /* the result of the last check */
+    bool known;         /* the content is known if the result is equal */
+    /* set by the thread */
     struct error error;
     struct sign now;
     bool same;
@@ -51,10 +51,10 @@ struct look {
 struct file_watch {
     struct effect_run run;
     struct timer again;
-    struct look *look; /* under way */
+    struct look *look; /* running */
     struct sign sign;
-    bool looked; /* at least once */
-    bool known;  /* what looks as it did last time is what was told */
+    bool looked; /* checked at least once */
+    bool known;  /* if the check is equal, the last report is still true */
     char told[FILE_ETAG_BYTES], found[FILE_ETAG_BYTES];
 };
 
@@ -85,7 +85,7 @@ static uint64_t mix(uint64_t into, int64_t value)
     return (into ^ (uint64_t)value) * 0x100000001b3; /* as FNV-1a does with bytes */
 }
 
-/* The other parts of a file that is the first of several, as llama.cpp names them. */
+/* The other parts of a file that is the first of several, by llama.cpp's naming. */
 static bool add_parts(struct look *l, struct error *err)
 {
     static const char first[] = "-00001-of-00000.gguf";
@@ -120,7 +120,7 @@ static int64_t number_of(struct arena *a, const char *text)
     return (int64_t)strtoull(arena_strndup(a, sha256_hex(a, str_of(text)), 16), NULL, 16);
 }
 
-/* The files of a directory. They come in any order, so what they are is added up. */
+/* The files of a directory. Their order is undefined, so their hashes are added up. */
 static bool read_directory(struct look *l, struct error *err)
 {
     const char *path = l->source.path;
@@ -148,8 +148,8 @@ static bool equal(const struct sign *a, const struct sign *b)
            a->parts == b->parts && a->parts_changed == b->parts_changed;
 }
 
-/* One text for one content. The head is in it because tools may keep length and time; the time of
- * the last change of name or mode is not. */
+/* The same text for the same content. It includes the head, because tools may preserve length and
+ * time. It excludes the ctime, which a change of name or mode updates. */
 static bool read_etag(struct look *l, int fd, struct error *err)
 {
     char *head = mem_new(FILE_HEAD_BYTES), parts[24] = "";
@@ -210,7 +210,7 @@ static void look_again(struct file_watch *w, int64_t pause_ms)
     timer_set(fetch_env(w->run.fetch), &w->again, wanted_ms ? wanted_ms : pause_ms);
 }
 
-/* The content of a file that is wrong stays so until it looks different. */
+/* The content of an invalid file is not read again until its stat() result changes. */
 static void tell_problem(struct file_watch *w, struct look *l)
 {
     w->known = l->error.code == ERR_INVALID;

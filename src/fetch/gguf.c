@@ -64,8 +64,8 @@ static const char *const file_types[] = {
     [37] = "TQ2_0",
 };
 
-/* ggml's types of tensors, by their number: so many values take so many bytes. How much a type
- * takes that is not here is not known. */
+/* ggml's tensor types by number: values per block and bytes per block. The size of a type that is
+ * not listed is unknown. */
 static const struct {
     uint16_t values, bytes;
 } tensor_types[] = {
@@ -125,7 +125,7 @@ static enum gguf_state bad(struct gguf_reader *r, const char *what)
     return r->state = GGUF_BAD;
 }
 
-/* ---- a cursor over what is there; `short_of` when an item is not whole ---- */
+/* ---- a cursor over the buffer; `short_of` if an item is incomplete ---- */
 
 struct cursor {
     const uint8_t *at, *end;
@@ -202,7 +202,7 @@ static void keep_text(struct gguf_reader *r, struct str key, struct str value)
         *to = str_dup(r->arena, value);
 }
 
-/* A value that is an array: only its extent matters. */
+/* Skips an array value: only its extent matters. */
 static bool skip_array(struct gguf_reader *r, struct cursor *c)
 {
     uint64_t type = take_number(c, 4), count = take_length(c, r);
@@ -220,7 +220,7 @@ static bool skip_array(struct gguf_reader *r, struct cursor *c)
     return true;
 }
 
-/* One pair, from key to value; c->short_of if it is not whole. */
+/* Reads one pair of key and value; sets c->short_of if it is incomplete. */
 static bool read_pair(struct gguf_reader *r, struct cursor *c)
 {
     uint64_t length = take_length(c, r);
@@ -285,7 +285,7 @@ static bool read_head(struct gguf_reader *r, struct cursor *c)
 
 /* ---- tensors ---- */
 
-/* Bytes of a tensor; 0: not known. */
+/* Bytes of a tensor; 0: unknown. */
 static uint64_t tensor_bytes(uint64_t type, const uint64_t *lengths, uint64_t count)
 {
     uint64_t values = 1, bytes;
@@ -298,7 +298,7 @@ static uint64_t tensor_bytes(uint64_t type, const uint64_t *lengths, uint64_t co
     return __builtin_mul_overflow(values, (uint64_t)tensor_types[type].bytes, &bytes) ? 0 : bytes;
 }
 
-/* What follows is of no use: how long the file must be is not known then. */
+/* The rest is not needed: the length of the file stays unknown. */
 static void give_up_tensors(struct gguf_reader *r)
 {
     r->tensors_end = r->alignment = r->tensors_left = 0;
@@ -333,7 +333,7 @@ static void read_tensor(struct gguf_reader *r, struct cursor *c)
         r->tensors_end = end;
 }
 
-/* The head ends at `position`; tensors begin behind it. */
+/* The head ends at `position`, and the tensors follow. */
 static void finish(struct gguf_reader *r, uint64_t position)
 {
     uint64_t start;
@@ -346,7 +346,7 @@ static void finish(struct gguf_reader *r, uint64_t position)
 
 /* ---- the whole ---- */
 
-/* One step over what is buffered; false when it is bad. c->short_of: more bytes are needed. */
+/* One step through the buffer; false if it is bad. c->short_of: more bytes are needed. */
 static bool step(struct gguf_reader *r, struct cursor *c)
 {
     if (r->skip) {
@@ -378,7 +378,7 @@ static bool step(struct gguf_reader *r, struct cursor *c)
     return true;
 }
 
-/* Whether nothing of what was begun is left. */
+/* Whether no item is incomplete. */
 static bool is_between(const struct gguf_reader *r)
 {
     return r->headed && !r->pairs_left && !r->skip && !r->array_left;
@@ -387,7 +387,7 @@ static bool is_between(const struct gguf_reader *r)
 enum gguf_state gguf_feed(struct gguf_reader *r, struct str bytes)
 {
     while (r->state == GGUF_READING) {
-        /* The rest of an item is completed from the new bytes; a rest is never longer than one. */
+        /* Completes the pending item from the new bytes; at most one item is pending. */
         size_t room = r->rest.limit - r->rest.len;
         size_t part = bytes.len < room ? bytes.len : room;
         buf_add(&r->rest, bytes.ptr, part);

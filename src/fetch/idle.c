@@ -1,5 +1,5 @@
-/* pods.idle: asks every address whether it serves somebody just now. All must say no; one that
- * cannot be asked counts as busy. */
+/* pods.idle: asks every address whether it has requests now. All must answer that they have none;
+ * one that cannot be reached counts as busy. */
 
 #include "base/buf.h"
 #include "base/str.h"
@@ -14,7 +14,7 @@ struct idle {
     struct effect_run run;
     struct remote remote;
     struct buf body;
-    size_t at; /* address */
+    size_t at; /* index of the address */
     int status;
 };
 
@@ -41,8 +41,7 @@ static void answer(struct idle *i, bool idle, const char *reason, const char *me
         NULL);
 }
 
-/* The sum of a gauge's series in Prometheus text; false if it is not there, which says
- * nothing. */
+/* The sum of a gauge's series in Prometheus text; false if it is missing, which means nothing. */
 static bool sum_of_gauge(struct str text, const char *name, double *ret)
 {
     bool found = false;
@@ -82,7 +81,7 @@ static bool slots_idle(struct arena *a, struct str text, bool *ret)
     return true;
 }
 
-/* Whether this server is idle; false if its answer does not say. */
+/* Whether this server is idle; false if its answer does not contain that. */
 static bool judge(struct idle *i, bool *ret_idle)
 {
     const char *kind = json_get_text(i->run.args, "kind");

@@ -1,10 +1,10 @@
-/* model.copy: a local file into the cache; model.digest: the SHA-256 of one; and the size of one
- * for model.head. File systems may be slow or hang (NFS), so all are jobs on a thread.
+/* model.copy: copies a local file into the cache; model.digest: the SHA-256 of one; model.head: the
+ * size of one. File systems may be slow or hang (NFS), so these are jobs on a thread.
  *
- *   source ──> DIR/.model-XXXXXX.tmp ──(SHA-256 fits)──> DIR/NAME.gguf
+ *   source ──> DIR/.model-XXXXXX.tmp ──(SHA-256 matches)──> DIR/NAME.gguf
  *
- * A job outlives the effect that started it: a cancelled one stops at its next block and is
- * forgotten. */
+ * A job may outlive the effect that started it: a cancelled one stops at its next block, and its
+ * result is dropped. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,10 +30,10 @@ struct local_job {
     enum local_work what;
     struct source_file source;
     const char *directory, *sha256, *name;
-    /* between the threads */
+    /* shared by the threads */
     _Atomic int64_t bytes, total;
     atomic_bool cancelled;
-    /* filled by the thread */
+    /* set by the thread */
     struct error error;
     const char *path;
     const char *digest;
@@ -61,7 +61,7 @@ static int open_source(struct local_job *j, struct error *err)
     return fd;
 }
 
-/* Reads all of it, into `out` unless that is -1, and leaves the digest. */
+/* Reads the whole file, copies it to `out` unless that is -1, and sets the digest. */
 static bool pass_over(struct local_job *j, int in, int out, struct error *err)
 {
     struct sha256 h;
@@ -153,7 +153,7 @@ static bool do_copy(struct local_job *j, struct error *err)
     cleanup(close_fd) int copy = open(j->path, O_RDONLY | O_CLOEXEC);
     if (copy < 0)
         return fail_errno(err, errno, "%s", j->path);
-    /* The copy that is there, not the source, is what will be served. */
+    /* Checks the copy and not the source, because the copy will be served. */
     return pass_over(j, copy, -1, err) && check_digest(j, err);
 }
 

@@ -1,6 +1,6 @@
-/* lora.call: tells one server to load or unload an adapter. Args: address ("10.0.0.1:30000"), path
- * and body (a map); others only tell one question from another. The result is { "already": bool }:
- * whether the server had it, or had it not, before. */
+/* lora.call: loads or unloads an adapter at one server. Args: address ("10.0.0.1:30000"), path and
+ * body (a map); others only distinguish calls from each other. The result is { "already": bool }:
+ * whether the adapter was already loaded, or already missing. */
 
 #include "base/buf.h"
 #include "base/str.h"

@@ -1,4 +1,4 @@
-/* model.probe and model.head: what a remote source says about itself. */
+/* model.probe and model.head: the properties of a remote source. */
 
 #include "base/base64.h"
 #include "base/resource.h"
@@ -8,7 +8,7 @@
 #include "http/client.h"
 #include "kube/client.h"
 
-/* As upstream: metadata is worth this long and no more. */
+/* As upstream: the time limit for metadata. */
 #define PROBE_TOTAL_MS 30000
 
 struct probe {
@@ -17,7 +17,7 @@ struct probe {
     struct kube_op *secret_op;
     bool head_only;
     int status;
-    int64_t size; /* -1: not known */
+    int64_t size; /* -1: unknown */
     int64_t read;
     const char *etag;
     struct gguf_reader gguf;
@@ -73,7 +73,7 @@ static bool on_data(struct remote *r, struct str bytes)
     return gguf_feed(&p->gguf, bytes) == GGUF_READING && p->read < GGUF_HEAD_BYTES_MAX;
 }
 
-/* A server that says "later" is not one that cannot be reached: asking it again will help. */
+/* A server that asks to retry later is not unreachable: the request will be retried. */
 static enum error_code code_of(int status)
 {
     if (status < 400)
@@ -93,7 +93,7 @@ static void on_end(struct remote *r, const struct error *err)
     struct json gguf = { 0 }, cut = { 0 };
     if (p->reading) {
         if (p->gguf.described)
-            err = NULL; /* the end of the head is worth less than what is known already */
+            err = NULL; /* what is already known is enough without the rest of the head */
         if (!err) {
             gguf_end(&p->gguf);
             gguf = gguf_json(a, &p->gguf);
@@ -137,7 +137,7 @@ static void ask(struct probe *p, const char *url, struct json headers)
     remote_start(&p->remote);
 }
 
-/* ---- s3: credentials from the Secret that the Model names ---- */
+/* ---- s3: credentials from the Secret of the Model ---- */
 
 static const char *secret_value(struct arena *a, struct json secret, const char *key)
 {

@@ -17,8 +17,8 @@ static bool host_allowed(const struct fetch *f, const char *host)
     return false;
 }
 
-/* For each address that the name resolves to; the connection goes to just that one. It knows
- * nothing of the remote, which may be gone by the time that its name is resolved. */
+/* Called for each address that the name resolves to; the connection uses exactly that one. Does not
+ * use the remote, which may be freed before its name is resolved. */
 static bool address_allowed(void *ctx, const struct sockaddr *address)
 {
     (void)ctx;
@@ -83,7 +83,7 @@ static bool follow(struct remote *r, struct error *err)
     if (!text_eq(to.scheme, "http") && !text_eq(to.scheme, "https"))
         return fail(err, ERR_INVALID, "redirect to %s, which is not http", to.scheme);
     if (!url_same_origin(&from, &to)) {
-        /* Who we are and where we may go was said of the first origin. */
+        /* Credentials and address exceptions apply only to the first origin. */
         r->headers = json_fields(a, { "range", json_member(r->headers, "range") });
         r->any_address = false;
     }
@@ -175,7 +175,7 @@ static void open_call(struct remote *r)
 {
     if (open_url(r, &r->run->why))
         return;
-    /* Not from inside the caller. */
+    /* Not from inside remote_start(). */
     timer_init(&r->run->later, fail_later, r);
     timer_set(fetch_env(r->run->fetch), &r->run->later, 0);
 }

@@ -1,5 +1,5 @@
-/* volume.remove: the directory of a claim that is gone, with all that is in it. On a thread: it may
- * hold many files. */
+/* volume.remove: removes the directory of a deleted claim with its contents. On a thread, because
+ * it may hold many files. */
 
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 #include "http/loop.h"
 
 struct removal {
-    struct effect_run *run; /* NULL: nothing waits for it any more */
+    struct effect_run *run; /* NULL: the effect was stopped */
     struct arena arena;
     const char *path, *within;
     struct error error;
@@ -20,7 +20,7 @@ struct remove_run {
     struct removal *job;
 };
 
-/* Below the directory that it must be in, and not out of it again. */
+/* Whether path is below `within` and does not lead out of it. */
 static bool lies_within(const char *path, const char *within)
 {
     size_t length = within ? strlen(within) : 0;

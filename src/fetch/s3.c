@@ -34,7 +34,7 @@ const char *s3_url(struct arena *a, const struct s3_credentials *c, const char *
     return arena_printf(a, "%s/%s", endpoint, object);
 }
 
-/* The key of the day: HMAC over date, region, service, request, one on the other. */
+/* The key of the day: a chain of HMACs over date, region, service and request. */
 static void signing_key(
     struct arena *a, const struct s3_credentials *c, const char *day, uint8_t ret[SHA256_BYTES])
 {
@@ -55,7 +55,7 @@ static void signing_key(
 struct json s3_sign(struct arena *a, const struct s3_credentials *c, const char *method,
     const char *url_text, int64_t wall_ms)
 {
-    /* 2026-11-15T17:00:00Z without what AWS leaves out. */
+    /* 2026-11-15T17:00:00Z without the characters that AWS omits. */
     const char *rfc = time_format(a, wall_ms);
     const char *time = arena_printf(
         a, "%.4s%.2s%.2sT%.2s%.2s%.2sZ", rfc, rfc + 5, rfc + 8, rfc + 11, rfc + 14, rfc + 17);

@@ -1,7 +1,7 @@
-/* model.staged: how much of a model its pods have fetched, until all of it is there. Pods cannot
- * tell, and on one machine we can see. Looking takes microseconds, and is rare while nothing is on
- * its way. Whether what is there is as long as its own header says takes a thread: a source that
- * does not tell its length, or a power cut, may have left less. */
+/* model.staged: reports how much of a model its pods have fetched, until it is complete. Pods do
+ * not report that, but on a single machine the files are visible. A check takes microseconds, and
+ * is rare while no download runs. Whether the files are as long as their own headers say is checked
+ * on a thread: a source without a length, or a power failure, may leave truncated files. */
 
 #include "fetch/staged.h"
 
@@ -15,10 +15,10 @@
 #include "fetch/internal.h"
 #include "http/loop.h"
 
-#define STAGED_DEPTH_MAX 8 /* of directories below a key: repositories have some */
+#define STAGED_DEPTH_MAX 8 /* maximum depth of directories below a key: repositories have some */
 #define STAGED_BUSY_MS 1000
 #define STAGED_IDLE_MS 2000
-#define STAGED_CUT_MS 5000 /* until somebody has removed a file that is cut short */
+#define STAGED_CUT_MS 5000 /* until a truncated file may have been removed */
 
 static void close_dir(DIR **dir)
 {
@@ -26,8 +26,8 @@ static void close_dir(DIR **dir)
         closedir(*dir);
 }
 
-/* Calls visit() for every file of a model that is no note of the downloader's, until one is false.
- */
+/* Calls visit() for every model file, skipping the downloader's own files, until it returns
+ * false. */
 static bool each_file_below(struct arena *a, const char *directory, int depth,
     bool (*visit)(void *ctx, const char *path, const struct stat *st), void *ctx)
 {
@@ -108,7 +108,7 @@ int64_t staged_total(const char *directory, const char *key)
     return total;
 }
 
-/* What cannot be read is somebody else's to tell. Repositories have files that are empty. */
+/* An unreadable file is not reported here. Repositories may contain empty files. */
 static bool check_file(void *ctx, const char *path, const struct stat *st)
 {
     struct error *err = ctx, why;
@@ -135,19 +135,19 @@ bool staged_check(const char *directory, const char *key, struct error *err)
 
 /* ---- the effect ---- */
 
-/* Outlives the effect that started it. */
+/* May outlive the effect that started it. */
 struct check {
-    struct watch *watch; /* NULL: nothing waits */
+    struct watch *watch; /* NULL: the effect was stopped */
     char *directory, *key;
-    struct error error; /* filled by the thread */
+    struct error error; /* set by the thread */
 };
 
 struct watch {
     struct effect_run run;
     struct timer again;
-    struct check *check; /* under way */
-    int64_t told;        /* bytes */
-    bool cut;            /* a file that lacks bytes was told of */
+    struct check *check; /* running */
+    int64_t told;        /* bytes in the last report */
+    bool cut;            /* a truncated file was reported */
 };
 
 static void look_again(struct watch *w, int64_t pause_ms)

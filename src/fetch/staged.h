@@ -4,20 +4,20 @@
  *
  *   DIRECTORY/CLAIM/KEY/FILE          DIRECTORY is that of a namespace, KEY a model's cache key
  *
- * A file that is on its way has a name that ends in ".tmp". */
+ * The name of an incomplete file ends in ".tmp". */
 
 #include "base/arena.h"
 #include "base/error.h"
 
 struct staged {
-    bool whole;      /* there is a whole file */
-    int64_t partial; /* bytes of the largest one that is on its way; -1: none is */
+    bool whole;      /* there is a complete file */
+    int64_t partial; /* bytes of the largest incomplete one; -1: none */
 };
 
 struct staged staged_look(const char *directory, const char *key);
-/* How long the file on its way will be, by its own header; 0: not known, or not yet. Reads the part
- * of the header that is there. */
+/* The final length of the incomplete file, by its own header; 0: unknown, maybe temporarily. Reads
+ * the existing part of the header. */
 int64_t staged_total(const char *directory, const char *key);
-/* False if a file that should be whole lacks bytes, by its own header: the error names it. Reads
- * the heads of all that are there, so it is for a thread. */
+/* False if a completed file is shorter than its own header says: the error names it. Reads the
+ * heads of all files, so it must run on a thread. */
 bool staged_check(const char *directory, const char *key, struct error *err);

@@ -19,10 +19,10 @@ static const struct env *env_of(const struct port *port)
     return loop_env(proxy_loop(port->proxy));
 }
 
-/* ---- who gets a connection ---- */
+/* ---- choosing an endpoint ---- */
 
-/* Every client has an order of endpoints of its own, in which others that come or go change
- * nothing: the highest of a number for each pair. */
+/* Each client has its own order of endpoints, which does not change when others are added or
+ * removed: rendezvous hashing by a number for each pair. */
 static size_t favourite(
     const struct port *port, const struct endpoints *all, const struct sockaddr *client)
 {
@@ -170,7 +170,7 @@ void port_accept(struct port *port, bool on)
             loop_watch_set(port->listeners[i].watch, on ? LOOP_READ : 0);
 }
 
-/* ---- what the objects say ---- */
+/* ---- from the objects ---- */
 
 void port_begin(struct port *port)
 {
@@ -220,7 +220,7 @@ void port_balance(struct port *port, const char *address, int64_t number, struct
     if (l)
         l->ranged = ranges.count;
     if (port->range_count || !ranges.count)
-        return; /* another address had them */
+        return; /* another address uses the same ports */
     port->ranges = mem_resize(port->ranges, ranges.count, sizeof(*port->ranges));
     json_each (range, ranges)
         if (json_text(*range) && range_parse(json_text(*range), &port->ranges[port->range_count]))
@@ -235,7 +235,7 @@ void port_endpoint(struct port *port, bool ending, const char *host, int64_t num
         to->count == PORT_ENDPOINTS_MAX)
         return;
     memcpy(target.host, host, strlen(host));
-    for (size_t i = 0; i < to->count; i++) /* slices may overlap while endpoints move */
+    for (size_t i = 0; i < to->count; i++) /* slices may overlap during an update */
         if (memcmp(&to->items[i], &target, sizeof(target)) == 0)
             return;
     mem_room(to->items, to->count, to->size);

@@ -1,7 +1,7 @@
 #pragma once
 
-/* One port of a Service, or one host port of a pod, for proxy.c: where it listens, and who is
- * behind it. */
+/* One port of a Service, or one host port of a pod, for proxy.c: its listeners and its
+ * endpoints. */
 
 #include "base/json.h"
 #include "base/table.h"
@@ -10,7 +10,7 @@
 #include "proxy/range.h"
 #include "proxy/relay.h"
 
-/* Two cluster addresses, and a node port and a balancer's port on each address outside. */
+/* Two cluster addresses, plus a node port and a load balancer's port on each exposed address. */
 #define PORT_LISTENERS_MAX (2 + 2 * (1 + PROXY_EXPOSED_MAX))
 #define PORT_ENDPOINTS_MAX 1000
 
@@ -23,12 +23,12 @@ struct listener {
     char address[46]; /* numeric */
     uint16_t number;
     bool wanted;
-    bool ranged; /* only for clients of the port's ranges */
+    bool ranged; /* only for clients in the port's ranges */
     int fd;      /* -1: closed */
     struct loop_watch *watch;
-    struct timer again; /* after it could not be opened */
+    struct timer again; /* retries a failed bind */
     unsigned failures;
-    char told[480]; /* why it could not, as the event had it */
+    char told[480]; /* the error of the last event */
 };
 
 struct endpoints {
@@ -40,50 +40,50 @@ struct port {
     struct table_node node;
     struct proxy *proxy;
     char *key;                   /* "NAMESPACE/SERVICE/PORT", "NAMESPACE/POD/ADDRESS:PORT" */
-    const struct resource *kind; /* of the object */
+    const struct resource *kind; /* kind of the object */
     char *ns, *name;
     struct listener listeners[PORT_LISTENERS_MAX];
     size_t listener_count;
     struct endpoints ready, ending; /* ending: serving and terminating */
     uint32_t turn;
     size_t connections;
-    struct range *ranges; /* of a load balancer's clients */
+    struct range *ranges; /* the allowed clients of a load balancer */
     size_t range_count;
-    bool affinity; /* by the client's address */
+    bool affinity; /* by client address */
     bool seen;
-    bool told; /* that its protocol is not forwarded */
+    bool told; /* reported that its protocol is not supported */
 };
 
 struct port *port_new(struct proxy *p, const char *key, const struct resource *kind, const char *ns,
     const char *name);
 void port_free(struct port *port);
-/* A new look at the objects begins: nothing is wanted, nobody is behind it. */
+/* Starts an update from the objects: clears the wanted listeners and endpoints. */
 void port_begin(struct port *port);
 void port_listen(struct port *port, const char *address, int64_t number);
-/* The same for a load balancer's address; ranges: list of texts, empty for all clients. */
+/* The same for a load balancer's address; ranges: list of strings, empty for all clients. */
 void port_balance(struct port *port, const char *address, int64_t number, struct json ranges);
 void port_endpoint(struct port *port, bool ending, const char *host, int64_t number);
-/* … and ends: sockets are opened and closed. */
+/* … and ends it: opens and closes sockets. */
 void port_end(struct port *port);
 /* For a relay of this port, as relay_owner.targets(). */
 size_t port_targets(
     struct port *port, const struct sockaddr *client, struct relay_target *ret_targets);
-/* Whether connections are given to this endpoint now. */
+/* Whether new connections may use this endpoint. */
 bool port_offers(const struct port *port, const struct relay_target *endpoint);
-/* Whether an endpoint of this address is ready, as far as is known here. */
+/* Whether an endpoint with this address is ready, as far as is known here. */
 bool port_is_ready(const struct port *port, const char *host);
-/* Takes connections, or lets them wait. */
+/* Accepts connections, or leaves them in the backlog. */
 void port_accept(struct port *port, bool on);
 
 /* ---- proxy.c ---- */
 
 struct loop *proxy_loop(const struct proxy *p);
 uint64_t proxy_hash(const struct proxy *p, const void *bytes, size_t count);
-/* Whether another connection to this port may be taken: half of all connections are shared out to
- * the ports equally, so that a busy one leaves room for each of the others. */
+/* Whether this port may accept another connection: half of all connections are divided equally
+ * among the ports, so that a busy one leaves room for the others. */
 bool proxy_has_room(struct proxy *p, const struct port *port);
 void proxy_connect(struct proxy *p, struct port *port, int fd);
-/* Nobody can take connections for a while. */
+/* Out of file descriptors: accepts no connections for a while. */
 void proxy_out_of_files(struct proxy *p);
 void proxy_tell(struct proxy *p, const struct port *port, const char *reason, const char *note);
 void proxy_count(struct proxy *p, int listening, int unbound);

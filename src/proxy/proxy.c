@@ -14,13 +14,13 @@
 #define CONNECTIONS_FLOOR 16
 #define CONNECTIONS_CEILING 8192
 #define OUT_OF_FILES_MS 200
-#define QUIET_MS 3000 /* longer than a model takes from one token to the next */
+#define QUIET_MS 3000 /* longer than a model needs between two tokens */
 #define SERVICE_NAME "kubernetes.io/service-name"
 
 struct connection {
     struct connection *next, **link;
     struct proxy *proxy;
-    struct port *port; /* NULL: it is no more */
+    struct port *port; /* NULL: the port was removed */
     struct relay *relay;
 };
 
@@ -33,8 +33,8 @@ struct proxy {
     struct table ports; /* by key */
     struct connection *connections;
     struct proxy_stats stats;
-    struct timer look;         /* something changed */
-    struct timer out_of_files; /* while it is set, nobody is taken */
+    struct timer look;         /* an object changed */
+    struct timer out_of_files; /* while it is set, no connection is accepted */
     bool loaded;
 };
 
@@ -50,7 +50,7 @@ uint64_t proxy_hash(const struct proxy *p, const void *bytes, size_t count)
     return table_hash(&p->ports, bytes, count);
 }
 
-/* What each port has for itself, and how much of the rest is in use. */
+/* The reserved connections of each port, and the used part of the rest. */
 struct shares {
     size_t own, rest, rest_used;
 };
@@ -141,11 +141,12 @@ void proxy_connect(struct proxy *p, struct port *port, int fd)
     accept_or_wait(p);
 }
 
-/* Those whose endpoint is not to be used any more go to another one, where there is one. */
+/* Moves connections to another endpoint, if there is one, when theirs should not be used any
+ * more. */
 static void move_connections(struct proxy *p)
 {
     for (struct connection *c = p->connections, *next; c; c = next) {
-        next = c->next; /* it may end in here */
+        next = c->next; /* relay_leave() may end it */
         const struct relay_target *at = relay_server(c->relay);
         relay_leave(c->relay,
             at && c->port && port_targets(c->port, NULL, NULL) && !port_offers(c->port, at));
@@ -161,7 +162,7 @@ static void remove_port(struct proxy *p, struct port *port)
     port_free(port);
 }
 
-/* ---- what is told ---- */
+/* ---- events ---- */
 
 void proxy_count(struct proxy *p, int listening, int unbound)
 {
@@ -192,7 +193,7 @@ static bool port_is(const struct table_node *n, const void *key)
     return text_eq(container_of(n, struct port, node)->key, key);
 }
 
-/* make: for an object of this kind; NULL: only one that is there. */
+/* make: creates it for an object of this kind; NULL: only finds an existing one. */
 static struct port *port_find(struct proxy *p, const char *ns, const char *name, const char *port,
     const struct resource *make)
 {
@@ -221,7 +222,7 @@ static void refuse_protocol(struct proxy *p, struct port *port, const char *prot
     port->told = true;
 }
 
-/* What of a port can be reached from outside the cluster. */
+/* Adds the listeners of a port for clients outside the cluster. */
 static void add_outside(struct proxy *p, struct port *port, struct json service, struct json of)
 {
     const char *type = json_get_text(service, "spec.type");
@@ -305,8 +306,8 @@ static struct json containers_of(struct arena *a, struct json pod)
     return json_list_end(&all);
 }
 
-/* One that runs; as in a cluster, whether it is ready does not matter. Those in the host's network
- * listen themselves. */
+/* Adds a running pod; as in a cluster, it need not be ready. Pods with hostNetwork listen
+ * themselves. */
 static void add_pod(void *ctx, struct json pod)
 {
     struct proxy *p = ctx;
@@ -335,7 +336,8 @@ static void add_pod(void *ctx, struct json pod)
         }
 }
 
-/* All of it each time: some hundred small objects, and nothing that could be missed. */
+/* Updates everything each time: there are only some hundred small objects, and nothing can be
+ * missed. */
 static void look(void *ctx)
 {
     struct proxy *p = ctx;
@@ -347,7 +349,7 @@ static void look(void *ctx)
     for (struct table_cursor i = table_first(&p->ports); i.node; table_next(&i)) {
         struct port *port = container_of(i.node, struct port, node);
         if (!port->seen)
-            remove_port(p, port); /* before others open: its address may be theirs now */
+            remove_port(p, port); /* remove first: the others may need its address */
     }
     for (struct table_cursor i = table_first(&p->ports); i.node; table_next(&i))
         port_end(container_of(i.node, struct port, node));

@@ -7,10 +7,10 @@
 #include "base/base.h"
 
 struct range {
-    uint8_t bytes[16]; /* IPv4 as ::ffff:0:0/96 has it */
+    uint8_t bytes[16]; /* IPv4 in the form ::ffff:0:0/96 */
     unsigned bits;
 };
 
 bool range_parse(const char *text, struct range *ret) must_check;
-/* False for an address of another family than IPv4 and IPv6. */
+/* False for an address that is neither IPv4 nor IPv6. */
 bool range_has(const struct range *r, const struct sockaddr *address);

@@ -6,18 +6,18 @@
 #include "http/follow.h"
 #include "http/loop.h"
 
-/* Of a request that may be repeated: more than is read in a turn, in which a server's end that came
- * before the request is seen. */
+/* Limit of a request that may be repeated: more than one read, so that a server's earlier close is
+ * seen first. */
 #define COPY_MAX ((size_t)160 << 10)
 #define REPEATS_MAX 2
 #define IDLE_MAX_MS 60000 /* for a client without a server */
-/* After that the next request gets a connection of its own: servers close idle ones, and a request
- * that crosses such an end is lost. No server that is known does so sooner. */
+/* After that the next request gets a new connection: servers close idle ones, and a request that
+ * crosses such a close is lost. No known server closes sooner. */
 #define REUSE_MAX_MS 1000
 
 struct side {
     struct conn *conn;
-    bool ended; /* nothing more comes from it */
+    bool ended; /* its direction is closed */
 };
 
 struct relay {
@@ -25,25 +25,25 @@ struct relay {
     const struct relay_owner *owner;
     void *ctx;
     struct side client, server;
-    const struct side *last; /* who spoke last, and when */
+    const struct side *last; /* which side sent last, and when */
     int64_t last_ms;
-    /* both NULL: a pipe */
+    /* both NULL: a plain pipe */
     struct follow *requests, *answers;
-    struct buf held; /* from the client, for later */
-    struct buf copy; /* of the request under way, until its answer begins */
-    uint64_t mark;   /* what the server's connection had been given before it */
+    struct buf held; /* from the client, deferred */
+    struct buf copy; /* of the current request, until its answer starts */
+    uint64_t mark;   /* bytes sent on the server's connection before it */
     int repeats;
-    bool repeat;   /* the next server is given the copy */
-    bool answered; /* a byte of the answer came */
-    bool used;     /* an exchange was completed */
+    bool repeat;   /* send the copy to the next server */
+    bool answered; /* a byte of the answer was received */
+    bool used;     /* an exchange was completed on it */
     bool leave;
     struct timer idle;
     struct dial *dial;
     struct dial_options dial_options;
-    struct side *draining; /* the other one broke; this one still takes what that had said */
-    bool whole;            /* both ended properly */
+    struct side *draining; /* the other side failed; this one still gets the rest of its data */
+    bool whole;            /* both closed properly */
     struct error err;
-    struct relay_target at; /* of the server */
+    struct relay_target at; /* address of the server */
     size_t next, count;
     struct relay_target targets[RELAY_TARGETS_MAX];
 };
@@ -57,7 +57,7 @@ static void end(struct relay *r, const struct error *err)
     r->owner->ended(r->ctx, r, err);
 }
 
-/* ---- following ---- */
+/* ---- tracking messages ---- */
 
 static bool is_pipe(const struct relay *r)
 {
@@ -93,8 +93,9 @@ static void keep_copy(struct relay *r, struct str bytes)
     }
 }
 
-/* Whether the request under way, which its server will not answer, may go to another one. If the
- * server had closed before it came, nothing of it was confirmed; after a reset nothing knows. */
+/* Whether the current request, which its server will not answer, may be sent to another one. If the
+ * server had closed before the request, nothing of it was acknowledged; after a reset that is
+ * unknown. */
 static bool is_repeatable(const struct relay *r, bool reset)
 {
     if (is_pipe(r) || is_between(r) || r->answered || buf_overflowed(&r->copy) ||
@@ -112,7 +113,7 @@ static void look_whether_exchanged(struct relay *r)
         become_pipe(r);
         return;
     }
-    /* llama-server closes after a stream, and does not say so. */
+    /* llama-server closes the connection after a stream without announcing it. */
     if (follow_is_chunked(r->answers))
         drop_server(r);
     follow_next(r->requests);
@@ -125,7 +126,7 @@ static void look_whether_exchanged(struct relay *r)
 
 /* ---- bytes ---- */
 
-/* Empty lines before a request that is not the first mean nothing (RFC 9112, 2.2). */
+/* Empty lines before a request that is not the first have no meaning (RFC 9112, 2.2). */
 static size_t blank_lines(struct str bytes)
 {
     size_t count = 0;
@@ -134,7 +135,7 @@ static size_t blank_lines(struct str bytes)
     return count;
 }
 
-/* From the client to the server, one request at most: how many of the bytes. */
+/* From the client to the server, one request at most: returns the number of bytes. */
 static size_t pass_request(struct relay *r, struct str bytes)
 {
     size_t blank = is_between(r) && r->used ? blank_lines(bytes) : 0;
@@ -181,13 +182,13 @@ static void server_data(void *ctx, struct str bytes)
         r->answered = true;
         buf_done(&r->copy);
         if (!all || follow_state(r->answers) == FOLLOW_LOST)
-            become_pipe(r); /* more than the answer, or something else */
+            become_pipe(r); /* more than the answer, or not HTTP */
         look_whether_exchanged(r);
     }
     settle(r);
 }
 
-/* ---- what comes next ---- */
+/* ---- next step ---- */
 
 static void look_whether_over(struct relay *r)
 {
@@ -215,13 +216,13 @@ static void find_targets(struct relay *r)
     r->next = 0;
     r->count = r->owner->targets(r->ctx, conn_address(r->client.conn), r->targets);
     bool same = r->count > 1 && memcmp(&r->targets[0], &r->at, sizeof(r->at)) == 0;
-    if (r->repeat && same) { /* the one that broke comes second */
+    if (r->repeat && same) { /* try the one that failed second */
         r->targets[0] = r->targets[1];
         r->targets[1] = r->at;
     }
 }
 
-/* Does what can be done now. The last thing that a callback does: it may end the relay. */
+/* Does what is possible now. Must be the last call in a callback, because it may end the relay. */
 static void settle(struct relay *r)
 {
     const struct env *env = loop_env(r->loop);
@@ -269,12 +270,12 @@ static void client_closed(void *ctx, const struct error *err)
     r->client.ended = true;
     if (err)
         r->err = *err;
-    if (err && (!r->server.conn || r->draining)) { /* nobody is left to hand anything on to */
+    if (err && (!r->server.conn || r->draining)) { /* there is no side left to send to */
         end(r, &r->err);
         return;
     }
     if (r->server.conn)
-        become_pipe(r); /* no other request will come */
+        become_pipe(r); /* no further request will come */
     if (err) {
         r->draining = &r->server;
         conn_set_reading(r->server.conn, false);

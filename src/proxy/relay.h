@@ -4,17 +4,17 @@
  *
  *   accepted ──> dial the targets, one after the other ──> both ways, until both have ended
  *
- * Nothing is read before a server is there, and from neither side while the other has not taken
- * what came before. When one side ends its direction, the other is told and may go on sending. When
- * one side breaks, or no target answers, the other sees a reset.
+ * Nothing is read before a server is connected, and neither side is read while the other has unread
+ * data. When one side closes its direction, this is passed on, and the other may continue to send.
+ * When one side fails, or no target answers, the other gets a reset.
  *
- * Where a client speaks HTTP/1.x, the ends of messages are followed (http/follow.h), and the client
- * has its connection for longer than a server may last: between two exchanges it goes on with
- * another one when its own is to leave or has closed. A request whose server broke before it said
- * anything is said to another one, if that does no harm: it cannot have been acted on, or acting on
- * it twice is the same. One request is under way at a time; what a client sends beyond it waits,
- * one read at most. Anything else (TLS, HTTP/2, upgraded connections, servers that speak first) is
- * a pipe, as is all that follows the first byte that was not understood. */
+ * For HTTP/1.x the ends of messages are tracked (http/follow.h), so a client's connection can
+ * outlive its server: between two exchanges it moves to another server when its own was removed or
+ * has closed. A request whose server failed before it answered is sent to another one if that is
+ * safe: the server cannot have processed it, or it is idempotent. One request is in progress at a
+ * time; further data from the client waits, one read at most. Everything else (TLS, HTTP/2,
+ * upgraded connections, servers that send first) is a plain pipe, as is everything after the first
+ * syntax error. */
 
 #include "base/error.h"
 
@@ -22,7 +22,7 @@ struct loop;
 struct relay;
 struct sockaddr;
 
-#define RELAY_TARGETS_MAX 8 /* that one connection is offered to */
+#define RELAY_TARGETS_MAX 8 /* attempts of one connection */
 
 struct relay_target {
     char host[46]; /* numeric */
@@ -30,23 +30,23 @@ struct relay_target {
 };
 
 struct relay_owner {
-    /* Who may be dialled now, best first: how many, RELAY_TARGETS_MAX at most. ret_targets NULL:
-     * only whether there is one. */
+    /* The servers to try now, best first: returns how many, RELAY_TARGETS_MAX at most. ret_targets
+     * NULL: only whether there is one. */
     size_t (*targets)(void *ctx, const struct sockaddr *client, struct relay_target *ret_targets);
-    /* Once, from the loop or from relay_leave(); frees the relay. err: no target answered, or a
-     * side broke. */
+    /* Called once, from the loop or from relay_leave(); frees the relay. err: no target answered,
+     * or a side failed. */
     void (*ended)(void *ctx, struct relay *r, const struct error *err);
 };
 
-/* Takes fd. There must be a target. */
+/* Takes ownership of fd. There must be a target. */
 struct relay *relay_new(struct loop *loop, int fd, int64_t connect_ms,
     const struct relay_owner *owner, void *ctx) must_check;
-/* The server that it has or dials; NULL: none now. */
+/* The server that it uses or connects to; NULL: none now. */
 const struct relay_target *relay_server(const struct relay *r);
-/* Whether its server is to be left, for there are others: at the next opportunity. */
+/* Whether to leave its server at the next opportunity, because there are others. */
 void relay_leave(struct relay *r, bool leave);
-/* Whether this host is, or may be, at work for the client: it was asked and has not answered in
- * full; or where that cannot be known, bytes moved within the last quiet_ms. */
+/* Whether this host works, or may work, for the client: its answer is incomplete; or, if that is
+ * unknown, data was transferred within the last quiet_ms. */
 bool relay_busy(const struct relay *r, const char *host, int64_t quiet_ms);
-/* Cuts it. */
+/* Aborts the connection. */
 void relay_free(struct relay *r);
