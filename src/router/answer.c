@@ -221,7 +221,7 @@ static void begin_answer(struct dispatch *d, const struct http_response *r)
     bool events = d->mode == ANSWER_EVENTS;
     bool streams = events || d->stream;
     cleanup(arena_done) struct arena a = ARENA_INIT; /* a stream lives longer than its head */
-    if (d->mode == ANSWER_WHOLE) { /* sent with its length, once that is known */
+    if (d->mode == ANSWER_WHOLE) {                   /* sent with its length, once that is known */
         d->headers = answer_headers(&d->arena, r, packed, streams);
         return;
     }
