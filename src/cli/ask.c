@@ -58,8 +58,8 @@ static bool is_there(const char *folder)
 }
 
 /* No flag selects a server. --data and LEEBOARD_DATA select this machine, even if nothing runs
- * there. An existing folder also does, unless KUBECONFIG is set. A cluster is used only if this
- * machine has neither. */
+ * there. An existing folder also does, unless KUBECONFIG is set. Otherwise
+ * the kubeconfig is used. */
 static bool use_running(struct cli *cli, struct kube_config_options *options, struct error *err)
 {
     const char *folder;
@@ -210,7 +210,7 @@ bool ask(struct ask *q, const struct ask_request *r, int *ret_status, struct jso
     return ok;
 }
 
-/* ---- which resource ---- */
+/* ---- discovery ---- */
 
 static struct resource resource_from(struct arena *a, struct json group, struct json r)
 {

@@ -327,7 +327,7 @@ static void on_look(void *ctx)
     timer_set(loop_env(app->loop), &app->look, CONFIG_LOOK_MS);
 }
 
-/* ---- ending ---- */
+/* ---- shutdown ---- */
 
 static void on_drained(void *ctx)
 {

@@ -344,7 +344,7 @@ static void finish(struct gguf_reader *r, uint64_t position)
         r->gguf.file_bytes = 0;
 }
 
-/* ---- the whole ---- */
+/* ---- the reader ---- */
 
 /* One step through the buffer; false if it is bad. c->short_of: more bytes are needed. */
 static bool step(struct gguf_reader *r, struct cursor *c)

@@ -325,7 +325,7 @@ void answer_continue(struct mcp_exchange *x, enum mcp_verdict verdict)
         x->backend->ops->resume(x->backend, x);
 }
 
-/* ---- answers that are messages from the start ---- */
+/* ---- answers made of messages ---- */
 
 bool answer_takes_events(const struct mcp_exchange *x)
 {

@@ -28,7 +28,7 @@ struct backend_http_options {
     struct sessions *sessions;
     /* Translates between clients and servers of different protocol eras. NULL: no translation. */
     const struct env *env;
-    /* The server speaks HTTP+SSE. NULL: streamable HTTP. */
+    /* For a server that speaks HTTP+SSE. NULL: streamable HTTP. */
     const struct sse_relay_options *sse;
 };
 

@@ -18,7 +18,7 @@ struct bridge_options {
     const struct env *env;
     struct http_client *http;
     const struct http_origin *origin; /* outlives it */
-    const char *authority;            /* Host; outlives it */
+    const char *authority;            /* Host; must outlive the bridge */
     struct sessions *sessions;
 };
 

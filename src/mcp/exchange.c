@@ -103,7 +103,7 @@ void mcp_set_identity(struct mcp_exchange *x, const struct mcp_identity *identit
     x->identity = *identity;
 }
 
-/* ---- what goes to the backend ---- */
+/* ---- the backend request ---- */
 
 static bool set_request(struct mcp_exchange *x, struct str raw, struct error *err)
 {

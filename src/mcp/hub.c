@@ -6,7 +6,7 @@
 
 #define PROTOCOL_DEFAULT "2025-11-25"
 
-/* ---- answers of ours ---- */
+/* ---- answers of the hub ---- */
 
 void hub_refuse(struct mcp_exchange *x, int status, int64_t code, const char *text)
 {
@@ -291,7 +291,7 @@ void line_send_waiting(struct line *l)
     }
 }
 
-/* ---- what clients send ---- */
+/* ---- messages from clients ---- */
 
 unsigned hub_read_capabilities(struct json c)
 {
@@ -603,7 +603,7 @@ static void hub_send_exchange(struct mcp_backend *base, struct mcp_exchange *x)
         take_streamable(hub, x);
 }
 
-/* ---- clients that leave ---- */
+/* ---- disconnects ---- */
 
 static void cancel_at_server(struct hub_call *c, const char *reason)
 {

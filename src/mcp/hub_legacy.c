@@ -61,7 +61,7 @@ struct str legacy_initialize_result(struct line *l, struct arena *a, const char 
     return str_of(json_to_text(a, result));
 }
 
-/* ---- changes ---- */
+/* ---- subscriptions ---- */
 
 static void stop_listening(struct line *l)
 {
@@ -113,7 +113,7 @@ void legacy_listen(struct line *l)
     l->wire->ops->send(l->wire, raw, &(struct wire_note){ .tag = &l->listen });
 }
 
-/* ---- questions ---- */
+/* ---- requests for input ---- */
 
 static unsigned need_of(const char *method)
 {

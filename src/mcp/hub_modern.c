@@ -256,7 +256,7 @@ struct str modern_result(struct hub_call *c, const struct mcp_message *m, struct
     return filled(a, raw, m->result, "resultType", STR("\"complete\""));
 }
 
-/* ---- questions in the middle of a call ---- */
+/* ---- requests from the server during a call ---- */
 
 static void on_forgotten(void *ctx)
 {

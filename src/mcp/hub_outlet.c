@@ -168,7 +168,7 @@ void outlet_write(struct outlet *s, struct str raw)
     answer_message(x, raw, false);
 }
 
-/* ---- to all ---- */
+/* ---- broadcasts ---- */
 
 static const char *filter_of(const char *method)
 {

@@ -45,7 +45,7 @@ struct mcp_open {
     struct json config; /* the complete RunConfig */
     /* Value of an environment variable, or NULL: secrets are passed by environment. */
     const char *(*variable)(void *ctx, const char *name);
-    /* All of them, "NAME=value", ended by NULL; NULL: none. */
+    /* All variables, "NAME=value", ended by NULL; NULL: none. */
     const char *const *variables;
     /* Writes one line (without a line end) to the audit log's default destination, standard
      * output. */
@@ -152,7 +152,7 @@ const struct mcp_message *mcp_request(const struct mcp_exchange *x);
 const struct mcp_identity *mcp_identity(const struct mcp_exchange *x);
 void mcp_set_identity(struct mcp_exchange *x, const struct mcp_identity *identity);
 
-/* ---- what goes to the backend; in head() and message() ---- */
+/* ---- the backend request; in head() and message() ---- */
 
 /* Replaces the value at a dotted path below the message ("params.name") and keeps every other byte.
  * False: there is no such value. mcp_request() is parsed again. */

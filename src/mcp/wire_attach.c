@@ -35,7 +35,7 @@ struct wire_attach {
 
 static void look(void *ctx);
 
-/* ---- ends ---- */
+/* ---- disconnects ---- */
 
 static void again(struct wire_attach *w)
 {
@@ -94,7 +94,7 @@ static void on_ended(void *ctx, const struct error *err)
     lost(ctx, err);
 }
 
-/* ---- which pod ---- */
+/* ---- choosing the pod ---- */
 
 static struct json running_container(struct json pod)
 {

@@ -41,7 +41,7 @@ struct wire_child {
     int64_t began_ms;
 };
 
-/* ---- ends ---- */
+/* ---- the child's end ---- */
 
 /* Kills the whole process group: what the server started must not outlive it. */
 static void reap(struct wire_child *w)

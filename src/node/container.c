@@ -156,7 +156,7 @@ static void start_probes(struct container *c)
         c->ready = true;
 }
 
-/* ---- the last word ---- */
+/* ---- the termination message ---- */
 
 const char *container_message_file(struct arena *a, const struct container *c)
 {
@@ -264,7 +264,7 @@ static void remember_end(struct container *c)
     keep_message(c, text);
 }
 
-/* ---- beginning ---- */
+/* ---- start ---- */
 
 static void task_ended(void *ctx)
 {
@@ -490,7 +490,7 @@ int container_input(struct container *c, struct error *err)
     return r->input(r->self, c->task, err);
 }
 
-/* ---- ending ---- */
+/* ---- end ---- */
 
 static void kill_now(void *ctx)
 {

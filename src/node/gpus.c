@@ -64,7 +64,7 @@ static const char *nvidia_name(struct arena *a, const char *root)
     return name;
 }
 
-/* ---- what there is ---- */
+/* ---- detection ---- */
 
 static const struct vendor {
     const char *name, *id; /* the PCI vendor */
@@ -129,7 +129,7 @@ static void add_pci_devices(struct arena *a, const char *root, struct found *f)
         closedir(dir);
 }
 
-/* ---- for people ---- */
+/* ---- descriptions for people ---- */
 
 static const char *words_of(
     struct arena *a, const struct found *f, int v, const char *nvidia, const char *before)

@@ -109,7 +109,7 @@ const char *host_ports_taken(struct arena *a, struct json pod, const char *host_
     return each_port(a, pod, try_port, ip);
 }
 
-/* ---- what has no effect ---- */
+/* ---- unsupported ports ---- */
 
 struct idle {
     bool none;

@@ -86,7 +86,7 @@ static int open_next(const struct log_reader *r)
     return -1;
 }
 
-/* ---- where to begin ---- */
+/* ---- the start position ---- */
 
 /* Counts line ends backwards. Returns the offset after the one that brings *left to 0, or -1. */
 static off_t place_from_end(int fd, int64_t *left)

@@ -102,7 +102,7 @@ struct entry *node_entry_named(struct node *n, const char *ns, const char *name)
     return NULL;
 }
 
-/* ---- places: resources, devices, addresses ---- */
+/* ---- resources, devices, addresses ---- */
 
 static bool holds(const struct entry *e)
 {
@@ -350,7 +350,7 @@ static void pod_gone(struct entry *e)
         entry_remove(e);
 }
 
-/* ---- what the watches say ---- */
+/* ---- watch events ---- */
 
 /* Slices change often, names seldom. */
 static void look_at_names(void *ctx)

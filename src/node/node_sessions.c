@@ -51,7 +51,7 @@ struct pod_session {
     struct timer begin;
 };
 
-/* ---- ends ---- */
+/* ---- ends of pipes ---- */
 
 static void end_close(struct end *e)
 {

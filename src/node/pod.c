@@ -48,7 +48,7 @@ void pod_event(const struct pod *p, const struct container *c, bool warning, con
     p->host->event(p->host->ctx, p, field, warning, reason, note);
 }
 
-/* ---- what is to run ---- */
+/* ---- running the containers ---- */
 
 static void try_again(struct pod *p, int64_t after_ms)
 {

@@ -31,7 +31,7 @@ struct volume {
     const char *audience; /* of a token that is missing */
 };
 
-/* ---- whose they are ---- */
+/* ---- ownership ---- */
 
 static bool is_id(struct json v)
 {

@@ -262,7 +262,7 @@ static void side_room(void *ctx)
     settle(ctx);
 }
 
-/* ---- ends ---- */
+/* ---- closing ---- */
 
 static void client_closed(void *ctx, const struct error *err)
 {

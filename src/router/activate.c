@@ -360,7 +360,7 @@ static void swap(struct pool *p, size_t member)
     ask(p);
 }
 
-/* ---- what happens next ---- */
+/* ---- state transitions ---- */
 
 static void move(struct pool *p)
 {

@@ -12,7 +12,7 @@ static int64_t now_ms(const struct dispatch *d)
     return env_mono_ms(d->router->env);
 }
 
-/* ---- the end ---- */
+/* ---- the end of a request ---- */
 
 void router_dispatch_count(struct dispatch *d)
 {

@@ -233,7 +233,7 @@ void router_report_write(struct dispatch *d)
     r->o.audit(r->o.ctx, buf_str(&text));
 }
 
-/* ---- our own errors ---- */
+/* ---- errors of the router ---- */
 
 struct json router_openai_error(struct arena *a, int status, const char *code, const char *message)
 {

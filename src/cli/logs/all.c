@@ -193,7 +193,7 @@ static void add_pod(struct all *all, struct json pod)
     add_containers(all, pod, json_get(pod, "status.containerStatuses"));
 }
 
-/* ---- all of them ---- */
+/* ---- all sources ---- */
 
 static bool has_ended(void *ctx)
 {

@@ -217,7 +217,7 @@ static void leave(struct line *l, struct buf *to)
     l->row = 0;
 }
 
-/* ---- changing ---- */
+/* ---- editing ---- */
 
 static void set_text(struct line *l, const char *text)
 {

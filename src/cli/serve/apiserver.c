@@ -119,7 +119,7 @@ static bool write_kubeconfig(struct app *app, struct error *err)
     return true;
 }
 
-/* ---- running and ending ---- */
+/* ---- running and shutdown ---- */
 
 static void stop(void *ctx)
 {

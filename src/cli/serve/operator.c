@@ -63,7 +63,7 @@ struct app {
     int code;
 };
 
-/* ---- ending ---- */
+/* ---- shutdown ---- */
 
 static void stop(void *ctx)
 {

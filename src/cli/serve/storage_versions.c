@@ -55,7 +55,7 @@ static void give_up(struct storage_versions *s, const char *what, const char *wh
     leave_crd(s);
 }
 
-/* ---- the end of a CRD ---- */
+/* ---- finishing a CRD ---- */
 
 static void told(void *ctx, const struct kube_reply *reply)
 {

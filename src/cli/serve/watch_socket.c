@@ -18,7 +18,7 @@ struct watch_socket {
     bool finished;
 };
 
-/* ---- out ---- */
+/* ---- output ---- */
 
 bool watch_socket_write(struct watch_socket *w, struct str events)
 {
@@ -59,7 +59,7 @@ static void goodbye_over(void *ctx)
     http_exchange_abort(w->http);
 }
 
-/* ---- in ---- */
+/* ---- input ---- */
 
 static void socket_data(void *ctx, struct str bytes, bool first, bool last)
 {
@@ -91,7 +91,7 @@ void watch_socket_drained(struct watch_socket *w)
     http_exchange_resume(w->http);
 }
 
-/* ---- beginning ---- */
+/* ---- start ---- */
 
 /* Refuses as kube-apiserver does: no origin, or several protocols to choose from. */
 static bool refuse(struct http_exchange *http, const struct session_offer *offer)

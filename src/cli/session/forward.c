@@ -1,6 +1,6 @@
-/* Port-forward: connections to a pod's ports, carried by streams of SPDY (a pair each, for data and
- * for an error, which the client opens for every connection) or by channels of a WebSocket (a pair
- * each, for every port of the request). */
+/* Port-forward: carries connections to a pod's ports. With SPDY each connection has a pair of
+ * streams, for data and for errors, which the client opens. With WebSocket each port of the request
+ * has a pair of channels. */
 
 #include <stdlib.h>
 

@@ -67,7 +67,7 @@ static void hold(struct session *s, unsigned reason, bool on)
         http_exchange_resume(s->http);
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
 static bool write_out(struct session *s, struct str bytes)
 {
@@ -139,7 +139,7 @@ void session_touch(struct session *s)
     s->active_ms = env_mono_ms(env_of(s));
 }
 
-/* ---- in ---- */
+/* ---- input ---- */
 
 /* Stops reading from a client that sends requests but does not read: answers would pile up. */
 static void socket_data(void *ctx, struct str bytes, bool first, bool last)
@@ -203,7 +203,7 @@ void session_set_reading(struct session *s, bool on)
     hold(s, HOLD_INPUT, !on);
 }
 
-/* ---- beginning ---- */
+/* ---- start ---- */
 
 struct session_offer session_offer_read(struct arena *a, struct http_headers headers)
 {

@@ -274,7 +274,7 @@ static const struct shown {
     const char *kind;
     void (*row)(const struct show_why *p, struct show_row *row);
 } kinds[] = {
-    /* in the order of the lines */
+    /* in display order */
     { "Model", of_model },
     { "ModelArtifact", of_anything },
     { "InferenceService", of_inference_service },
@@ -322,7 +322,7 @@ static struct show_row row_of(const struct show_why *p)
     return row;
 }
 
-/* ---- all of them ---- */
+/* ---- all rows ---- */
 
 static int compare_rows(const void *left, const void *right)
 {

@@ -146,7 +146,7 @@ static void resize(void *ctx, int number)
     draw_soon(s);
 }
 
-/* ---- what is watched ---- */
+/* ---- watches ---- */
 
 static const char *key_of(struct arena *a, const struct collection *c, struct json object)
 {

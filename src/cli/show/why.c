@@ -236,7 +236,7 @@ static bool serves(const struct show_why *w, struct json other)
            is_named_for(str_of(name), w->object);
 }
 
-/* ---- the answers ---- */
+/* ---- results ---- */
 
 bool show_why_stuck(const struct show_why *w, struct show_row *row)
 {

@@ -83,7 +83,7 @@ static void say(struct up *up, const char *line)
         show_print(up->show, "%s", line);
 }
 
-/* ---- ending ---- */
+/* ---- shutdown ---- */
 
 static void stop(void *ctx)
 {

@@ -274,7 +274,7 @@ static const struct cedar_uid *groups_of(
     return list;
 }
 
-/* ---- asking ---- */
+/* ---- decisions ---- */
 
 static const struct kind_words {
     const char *feature, *action, *type;

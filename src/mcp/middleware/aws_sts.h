@@ -2,8 +2,8 @@
 
 #include "mcp/middleware.h"
 
-/* The step `awssts`, for servers of AWS: the client's token is exchanged for keys of an IAM role
- * (AssumeRoleWithWebIdentity), and every request is signed with them (Signature Version 4). */
+/* The step `awssts`, for servers of AWS: exchanges the client's token for keys of an IAM role
+ * (AssumeRoleWithWebIdentity), and signs every request with them (Signature Version 4). */
 extern const struct mcp_step mcp_step_aws_sts;
 
 /* Reads the keys from a response of STS. False: it has none. */

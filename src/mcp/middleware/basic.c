@@ -165,7 +165,7 @@ const struct mcp_step mcp_step_header_forward = {
     .head = forward_head,
 };
 
-/* ---- steps whose work the core does, and one that does nothing ---- */
+/* ---- steps with nothing to do ---- */
 
 static void *nothing_open(const struct mcp_open *o, struct json params, struct error *err)
 {

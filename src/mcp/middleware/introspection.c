@@ -160,7 +160,7 @@ static void on_answer(void *ctx, int status, struct str body, const struct error
     free(c);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 struct introspection_call *introspection_ask(struct introspection *i, const char *token,
     void (*done)(void *ctx, struct json claims, const struct error *err), void *ctx)

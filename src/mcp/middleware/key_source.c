@@ -219,7 +219,7 @@ static void refetch(struct key_source *s)
         start(s, s->discovery, on_document);
 }
 
-/* ---- asking ---- */
+/* ---- lookups ---- */
 
 static bool may_fetch(const struct key_source *s, int64_t now_ms)
 {

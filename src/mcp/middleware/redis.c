@@ -96,7 +96,7 @@ int redis_read_reply(struct str *text, int64_t *ret_value, struct str *ret_error
     return 1;
 }
 
-/* ---- life of calls ---- */
+/* ---- calls ---- */
 
 static void call_free(struct redis_call *c)
 {

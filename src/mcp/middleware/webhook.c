@@ -226,7 +226,7 @@ static enum mcp_verdict judge(
     return c->s->mutates ? apply(c, w, answer) : MCP_NEXT;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static enum mcp_verdict ask_next(struct webhook_check *c);
 
