@@ -58,8 +58,8 @@ struct json gguf_json(struct arena *a, const struct gguf_reader *r);
 /* After gguf_end(): false if a file of that size is certainly incomplete. Then the error is meant
  * to follow the file's name: "is cut short: …". */
 bool gguf_check_size(const struct gguf_reader *r, int64_t size, struct error *err);
-/* What a file is that is clearly not GGUF: "is a web page, …". NULL: it may be a model. name: of
- * the file, NULL: unknown. Text is an error only in a file whose name is that of a GGUF file. */
+/* Describes a file that is clearly not GGUF: "is a web page, …". NULL: it may be a model. name: of
+ * the file, NULL: unknown. Text is an error only in a file with the name of a GGUF file. */
 const char *gguf_what_else(const struct gguf_reader *r, const char *name);
 /* Reads the head of an open file with an initialized reader, and ends the reader. */
 bool gguf_read_file(struct gguf_reader *r, int fd, struct error *err);

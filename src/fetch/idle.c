@@ -41,7 +41,8 @@ static void answer(struct idle *i, bool idle, const char *reason, const char *me
         NULL);
 }
 
-/* The sum of a gauge's series in Prometheus text; false if it is missing, which means nothing. */
+/* The sum of a gauge's series in Prometheus text; false if there is none, which says nothing about
+ * the server. */
 static bool sum_of_gauge(struct str text, const char *name, double *ret)
 {
     bool found = false;

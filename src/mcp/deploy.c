@@ -8,7 +8,8 @@
 #include "mcp/runconfig.h"
 #include "mcp/workload.h"
 
-/* Between two looks: seldom once all is well, because a cluster has hundreds of proxies. */
+/* The interval between looks: longer once all is well, because a cluster has hundreds of
+ * proxies. */
 #define LOOK_MIN_MS 5000
 #define LOOK_MAX_MS 60000
 #define RETRY_MIN_MS 500
@@ -22,7 +23,7 @@ struct deploy {
     void *ctx;
     struct kube_op *op; /* NULL: the timer runs */
     struct timer timer;
-    unsigned tries, calm; /* calm: looks in a row that found everything in place */
+    unsigned tries, calm; /* calm: successive looks that found everything in place */
     bool done;            /* applied once, or a newer one found */
     bool ready;           /* ready() was called */
     struct arena arena;   /* of the StatefulSet below */
@@ -299,7 +300,7 @@ static void write_set(struct deploy *d, struct json live)
     struct json set = workload_stateful_set(&a, d->workload, live);
     struct kube_then then = { on_written, d };
     struct kube_write how = { .field_manager = WORKLOAD_MANAGER };
-    d->done = false; /* and so the next looks come soon */
+    d->done = false; /* so that the next looks come soon */
     if (!json_present(live)) {
         struct kube_target all = target(d, &RESOURCE_STATEFUL_SET, NULL);
         d->op = kube_create(d->client, all, set, how, then);

@@ -181,7 +181,7 @@ const char *container_home(struct arena *a, const struct container *c)
     return arena_printf(a, "%s/containers/%s/home", c->pod->directory, c->name);
 }
 
-/* Only the container's user may write to directories where its programs look first. */
+/* Only the container's user may write to directories that its programs search first. */
 static bool make_home(const struct container *c, struct error *err)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;

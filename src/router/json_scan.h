@@ -23,7 +23,7 @@
 enum json_scan_event {
     JSON_SCAN_MORE,   /* all bytes are consumed */
     JSON_SCAN_BEGIN,  /* the next byte starts a scalar */
-    JSON_SCAN_VALUE,  /* it is in text and type */
+    JSON_SCAN_VALUE,  /* the scalar is in text and type */
     JSON_SCAN_FAILED, /* permanently: not JSON, or nested too deeply */
 };
 

@@ -14,7 +14,7 @@ void access_free(struct access *a);
 
 /* Called once, later: 200, 401 or 403, or 503 if the API server cannot be reached. */
 typedef void access_answer(void *ctx, int status);
-/* token: the text after Bearer. path: "/metrics". The returned question may be cancelled until the
+/* token: the text after Bearer. path: "/metrics". The returned question may be cancelled until its
  * answer arrives. */
 struct access_question;
 struct access_question *access_ask(
