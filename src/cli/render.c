@@ -26,7 +26,7 @@ struct render {
     struct cli *cli;
     struct families families;
     struct file_view world;
-    struct schemas *schemas; /* of our own kinds */
+    struct schemas *schemas; /* of the program's kinds */
     struct json inputs;
     struct json_builder outcomes;
 };

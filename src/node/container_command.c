@@ -131,7 +131,7 @@ bool container_is_ours(const struct container *c)
     return image_row_is_ours(row_of(c));
 }
 
-/* The path of our own program for it; NULL: its image runs another program. */
+/* The path of `leeboard` for it; NULL: its image runs another program. */
 static const char *leeboard_of(const struct container *c)
 {
     const struct pod_host *h = c->pod->host;

@@ -20,7 +20,7 @@ struct engine_service_options {
     const struct families *families;
     const char *instance; /* the reporting instance of events: the pod or the machine */
     const char *ns;       /* only this one; NULL: all */
-    bool own_crds;        /* use the CRDs of this program */
+    bool own_crds;        /* the installed CRDs are this program's */
     struct json self;     /* our pod; absent: none */
     bool (*may_write)(void *ctx);
     void *ctx;
