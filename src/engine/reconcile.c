@@ -131,7 +131,7 @@ static int64_t answer_queue_position(
 {
     struct run *run = ctx;
     struct cache_resource *r = watched(run, own);
-    assert(r == run->key->kind->resource); /* only keys of one kind share a queue */
+    assert(r == run->key->kind->resource); /* changes wake only keys of our kind */
     run->order = order_get(r, path, value);
     run->position = order_position(run->order, cache_find(r, run->key->ns, run->key->name));
     return run->position;

@@ -1,6 +1,6 @@
 #pragma once
 
-/* What the files of authentication share. */
+/* What the authentication files share. */
 
 #include "apiserver/access/auth.h"
 #include "apiserver/access/rbac.h"
@@ -15,11 +15,11 @@ struct auth {
     bool allow_all;
 };
 
-/* Who a token is, for one of these audiences (a list; absent: the API server's own). *ret_audiences
- * (may be NULL) are those of them that it is for. */
+/* The user of a token, for one of these audiences (a list; absent: the API server's own).
+ * *ret_audiences (may be NULL) are those of them for which the token is valid. */
 bool auth_token_user(struct auth *auth, struct arena *a, struct str token, struct json audiences,
     struct api_user *ret, struct json *ret_audiences, struct error *err) must_check;
-/* A core object; absent: not there. */
+/* A core object; absent if it does not exist. */
 struct json auth_read(
     struct auth *auth, struct arena *a, const char *plural, const char *ns, const char *name);
 /* {username, uid, groups, extra} */

@@ -1,6 +1,6 @@
 #pragma once
 
-/* What is particular to one built-in kind. For the parts of builtin_*.c; others need builtin.h. */
+/* The differences between built-in kinds. For the builtin_*.c files; others include builtin.h. */
 
 #include "apiserver/core/registry.h"
 
@@ -9,12 +9,12 @@ struct cell;
 
 /* NULL members do nothing. */
 struct builtin_rules {
-    /* Defaults that the server's code sets, on an object in the form that prune gives it. */
+    /* Defaults, for an object in the form that prune returns. */
     struct json (*fill)(struct arena *a, struct json object);
-    /* As in struct api_behaviour, after the status was taken care of. */
+    /* As in struct api_behaviour, after the status was handled. */
     bool (*prepare)(const struct api_write *w, struct json *object, struct error *err);
     void (*validate)(const struct api_write *w, struct json object, struct field_errors *errors);
-    /* What a change may not do, in addition. */
+    /* Additional validation of an update. */
     void (*validate_change)(
         const struct api_write *w, struct json object, struct field_errors *errors);
     bool (*admit)(const struct api_write *w, struct json object, struct error *err);
@@ -23,10 +23,10 @@ struct builtin_rules {
         struct apiserver *server, const struct api_kind *k, struct json old, struct json object);
     struct json (*convert)(
         const struct api_kind *k, struct arena *a, struct json object, const char *api_version);
-    const char *warning; /* of every answer about this kind */
-    bool keeps_status;   /* of an object that is created */
-    /* Field selectors beside metadata.name and metadata.namespace; NULL-terminated. The value is
-     * what is there, as text. */
+    const char *warning; /* a Warning header of every response about this kind */
+    bool keeps_status;   /* a created object keeps its status */
+    /* Field selectors in addition to metadata.name and metadata.namespace; NULL-terminated. The
+     * value is the field's, as text. */
     const char *const *fields;
 };
 
@@ -35,7 +35,7 @@ struct builtin_kind {
     const struct builtin_rules *rules;
     struct addresses *addresses;
     const struct cell *cells;
-    const struct schema *stored; /* of the version that is stored */
+    const struct schema *stored; /* of the storage version */
 };
 
 static inline const struct builtin_kind *builtin_of(const struct api_kind *k)
@@ -43,19 +43,19 @@ static inline const struct builtin_kind *builtin_of(const struct api_kind *k)
     return k->ctx;
 }
 
-/* What is wrong with a status that is written. */
+/* Validates a status. */
 void builtin_status_check(
     const struct api_write *w, struct json object, struct field_errors *errors);
 
-/* What the policies of a Job's spec, and its limits of indexes, may not say. */
+/* Validates the policies and index limits of a Job's spec. */
 void builtin_job_check(struct field_errors *e, struct json spec, const char *path);
-/* The storage class of a PersistentVolumeClaim, in either place; NULL: none. */
+/* The storage class of a PersistentVolumeClaim, from the field or the annotation; NULL: none. */
 const char *claim_class(struct json claim);
-/* What is wrong with the spec of a PersistentVolumeClaim. */
+/* Validates the spec of a PersistentVolumeClaim. */
 void builtin_claim_check(struct field_errors *e, struct json spec, const char *path);
-/* What volumes of pods have, too. */
+/* Also used for volumes of pods. */
 extern const char *const builtin_host_path_types[]; /* NULL-terminated */
-/* Where traffic of a cluster may not be sent. */
+/* Refuses addresses to which a cluster must not send traffic. */
 void builtin_check_reachable(
     const struct api_write *w, struct field_errors *e, struct json ip, const char *path);
 void builtin_quota_status_check(struct json object, struct field_errors *errors);
@@ -65,7 +65,7 @@ extern const struct api_behaviour builtin_behaviour;
 /* With a convert function: for kinds whose versions differ. */
 extern const struct api_behaviour builtin_converting_behaviour;
 
-/* For kinds that are stored and that nothing here acts on: their schema is checked, and no more. */
+/* For kinds that are only stored: their schema is validated, and nothing else. */
 extern const struct builtin_rules builtin_stored;
 
 /* clang-format off */

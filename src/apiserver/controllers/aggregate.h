@@ -1,7 +1,7 @@
 #pragma once
 
-/* The rules of ClusterRoles with an aggregationRule, kept as those of the roles that it selects: in
- * a large cluster kube-controller-manager's work. */
+/* Keeps the rules of ClusterRoles with an aggregationRule equal to those of the selected roles, as
+ * kube-controller-manager does. */
 
 #include "apiserver/core/server.h"
 
@@ -9,5 +9,5 @@ struct aggregate;
 
 struct aggregate *aggregate_new(struct apiserver *s);
 void aggregate_free(struct aggregate *g);
-/* What it wrote last may have been undone. */
+/* Its last writes may have been undone. */
 void aggregate_doubt(struct aggregate *g);

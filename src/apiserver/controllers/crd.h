@@ -1,23 +1,23 @@
 #pragma once
 
-/* CustomResourceDefinitions at work: the kind itself, the kinds that come and go with its objects,
- * and what the API server's controllers do with them afterwards: accept their names, establish
- * them, delete the objects of one that is deleted.
+/* CRDs: the kind CustomResourceDefinition, the kinds that its objects define, and what the API
+ * server's controllers do with them: accept their names, establish them, and delete the objects of
+ * a deleted CRD.
  *
- * That happens in a hook, after the answers of a turn are out, as it does in the API server
+ * This runs in a hook after the responses of a turn are sent; the real API server also does it
  * shortly after. */
 
 #include "apiserver/core/server.h"
 
 struct crds;
 
-/* Registers the kind CustomResourceDefinition, and the kinds of those that are stored. */
+/* Registers the kind CustomResourceDefinition, and the kinds of the stored CRDs. */
 struct crds *crds_new(struct apiserver *s);
 void crds_free(struct crds *c); /* after the registry */
-/* What was done of late may have been undone: every definition is looked at again. */
+/* Recent writes may have been undone: checks every CRD again. */
 void crds_doubt(struct crds *c);
 
 /* Whether this is the kind CustomResourceDefinition itself. */
 bool crds_is_kind(const struct api_kind *k);
-/* A definition as a DELETE leaves it: its objects go first, which a finalizer waits for. */
+/* A CRD as a DELETE leaves it: a finalizer waits until its objects are deleted. */
 struct json crds_mark(struct arena *a, struct json crd, const char *now);

@@ -1,7 +1,7 @@
 #pragma once
 
-/* Events go an hour after they last said something, as kube-apiserver's do: otherwise what happens
- * again and again would fill the disk. Looked at every ten minutes. */
+/* Deletes Events an hour after their last occurrence, as kube-apiserver does; otherwise recurring
+ * events would fill the disk. Runs every ten minutes. */
 
 #include "apiserver/core/server.h"
 

@@ -1,9 +1,9 @@
 #pragma once
 
-/* After the disk refused a turn: the store is as it was before, and so must be what others made of
- * its changes: kinds of CRDs, addresses, the garbage collector's knowledge, what was due. The
- * server's own controllers then rest for a moment: a full disk must not be asked again and again.
- */
+/* Recovery after a failed commit of a turn: the store is rolled back, and so must be the state
+ * derived from its changes: kinds of CRDs, addresses, the garbage collector's data, pending work.
+ * The server's own controllers then pause for a moment, because a full disk must not be tried again
+ * and again. */
 
 #include "apiserver/core/server.h"
 
@@ -11,7 +11,7 @@ struct undone;
 
 struct undone *undone_new(struct apiserver *s);
 void undone_free(struct undone *u);
-/* A flush failed, and what it would have written is undone. */
+/* A flush failed, and its writes were rolled back. */
 void undone_recover(struct undone *u);
-/* The server's own controllers do nothing for now. */
+/* Whether the server's own controllers are paused. */
 bool undone_rests(const struct undone *u);

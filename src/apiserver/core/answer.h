@@ -1,6 +1,6 @@
 #pragma once
 
-/* A whole answer, made in memory: of the parts of the server that stream nothing. */
+/* A complete response in memory, for the parts of the server that do not stream. */
 
 #include "apiserver/rules/field_errors.h"
 #include "base/str.h"
@@ -12,12 +12,11 @@ struct api_answer {
     const char *content_type;
     struct str body;           /* valid until the next request */
     const char *etag;          /* NULL: none */
-    const char *location;      /* of a redirect; NULL: none */
-    struct document *document; /* whose text body is, held by the call that sends it; NULL: none */
+    const char *location;      /* for a redirect; NULL: none */
+    struct document *document; /* contains body; held by the call that sends it; NULL: none */
 };
 
-/* The text of a document that is equal for everybody stays as long as somebody holds it. NULL is
- * taken by the second. */
+/* A shared document stays in memory while it is held. document_release() accepts NULL. */
 struct document *document_hold(struct document *doc);
 void document_release(struct document *doc);
 
@@ -25,8 +24,8 @@ void document_release(struct document *doc);
 void answer_status(struct arena *a, struct api_answer *ret, int code, const char *reason,
     const char *message, struct json details);
 void answer_json(struct arena *a, struct api_answer *ret, int code, struct json body);
-/* text/plain; charset=utf-8, as health checks answer. */
+/* text/plain; charset=utf-8, for health checks. */
 void answer_text(struct api_answer *ret, int code, const char *text);
-/* 422: what is invalid by group, kind and name, each of which may be "". */
+/* 422: an invalid object by group, kind and name, each of which may be "". */
 void answer_invalid(struct arena *a, struct api_answer *ret, const char *group, const char *kind,
     const char *name, const struct field_errors *errors);

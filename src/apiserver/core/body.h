@@ -1,43 +1,43 @@
 #pragma once
 
-/* Bodies of requests. */
+/* Request bodies. */
 
 #include "apiserver/core/call.h"
 #include "apiserver/core/protobuf.h"
 
-/* How the bytes of a body are to be read. */
+/* The format of a body. */
 enum media { MEDIA_TYPE_JSON, MEDIA_TYPE_YAML, MEDIA_TYPE_PROTOBUF, MEDIA_TYPE_OTHER };
 enum media media_of(const char *content_type);
-/* Whether the body is of a form that the kind is read from; false: answered. */
+/* Whether the kind can be read from this format; false: answered. */
 bool body_check_media(struct api_call *c) must_check;
 
-/* Whether a text has escapes of half a character, as JSON has them and YAML does not take them. */
+/* Whether a text has escapes for surrogate pairs, which JSON allows and YAML does not. */
 bool body_has_surrogates(struct str body);
-/* The bytes of the body as they are: a map, with apiVersion and kind of the right type if they are
- * there; binary ones have those of usual if they say nothing. *ret_twice: it has keys that are
- * there twice; of YAML c->twice tells which. Fails with the reason in Go's words; nothing is
- * answered. */
+/* Parses the body unchanged: a map, with apiVersion and kind of the right type if present. Binary
+ * bodies without a type get that of `usual`. *ret_twice: it has duplicate keys; for YAML c->twice
+ * lists them. Fails with the reason in Go's words; sets no answer. */
 bool body_parse(struct api_call *c, const struct protobuf_type *usual, struct json *ret,
     bool *ret_twice, const char **ret_why) must_check;
 
-/* The object in the body: of the call's kind (apiVersion and kind are filled in if missing), with
- * metadata in order and without fields that the kind does not have; those are an error or warnings
- * as the client asked (fieldValidation). Fails with the answer given. */
+/* Decodes the object in the body: it must be of the call's kind (missing apiVersion and kind are
+ * filled in). Its metadata is normalized, and fields that the kind does not have are removed; these
+ * are errors or warnings as the client requested (fieldValidation). On failure the answer is
+ * set. */
 bool body_decode(struct api_call *c, struct json *ret) must_check;
-/* The same for an object that was made here, by a patch. text (.ptr NULL: none) gives the order in
- * which unknown fields are told; twice: it has keys that are there twice. Fails with the reason. */
+/* The same for an object created here by a patch. text (.ptr NULL: none) gives the order in which
+ * unknown fields are reported; twice: it has duplicate keys. Fails with the reason. */
 bool body_read_object(struct api_call *c, const struct api_kind *k, struct json *object,
     struct str text, bool twice, const char **ret_why) must_check;
-/* apiVersion or kind of an object as Go reads them: whatever the case of their letters. */
+/* apiVersion or kind of an object as Go reads it: keys are matched without case. */
 struct json body_type_member(struct json object, const char *field);
-/* Why these two cannot be read of a value: it is no object, they are no strings; NULL: they can. */
+/* Why these two cannot be read from a value: it is not an object, or they are not strings. NULL:
+ * they can. */
 const char *body_type_trouble(struct arena *a, struct json v);
-/* What Go's decoder says of a value that it cannot read, among what else it found; NULL: nothing.
- */
+/* Go's decoder error for a value that cannot be read; NULL: none. */
 const char *body_type_error(const struct field_errors *errors);
-/* Keys that are there twice in a patch, and what an operation of a JSON patch does not have: a
- * warning each, or a reason to refuse it. */
+/* Reports duplicate keys in a patch, and unknown members of JSON patch operations: one warning
+ * each, or an error. */
 bool body_check_patch(
     struct api_call *c, struct str text, bool operations, const char **ret_why) must_check;
-/* Keys that are there twice in an applied configuration: a warning each, or an error. */
+/* Reports duplicate keys in an applied configuration: one warning each, or an error. */
 bool body_report_yaml_twice(struct api_call *c) must_check;

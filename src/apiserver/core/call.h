@@ -1,10 +1,10 @@
 #pragma once
 
-/* A request on its way through the server, and how the parts of the server answer it.
+/* A request in progress, and the functions that answer it.
  *
- * A handler runs inside apiserver_open(), works in the call's arena and leaves an answer: a JSON
- * value, a stored object (whose text is sent as it is), or a stream (a list, a watch). What it
- * leaves goes out with the next flush. A handler that fails says call_fail() and returns. */
+ * A handler runs inside apiserver_open(), uses the call's arena and sets an answer: a JSON value, a
+ * stored object (whose text is sent unchanged), or a stream (a list, a watch). The answer is sent
+ * with the next flush. A handler that fails calls call_fail() and returns. */
 
 #include "apiserver/core/accept.h"
 #include "apiserver/core/server.h"
@@ -30,85 +30,86 @@ struct api_call {
     struct arena arena;
     struct budget budget;
 
-    /* the request; gone after apiserver_open() */
+    /* the request; invalid after apiserver_open() */
     const struct api_request *request;
     struct call_param *params;
     size_t param_count;
-    const struct api_kind *kind; /* NULL: not about a resource */
+    const struct api_kind *kind; /* NULL: not for a resource */
     const char *ns;              /* "" for all namespaces and cluster-scoped kinds */
     const char *name;            /* NULL: the collection */
-    const char *subresource;     /* "" : the object itself */
+    const char *subresource;     /* "": the object itself */
     bool watch_path;             /* …/watch/…, the old form */
-    struct accept accept;        /* the form of the answer */
-    enum accept_media refusal;   /* … and of one that refuses it */
+    struct accept accept;        /* the form of the response */
+    enum accept_media refusal;   /* … and of an error response */
     enum table_include include;
-    bool pretty; /* JSON is laid out for people */
+    bool pretty; /* JSON is indented */
     bool dry_run;
-    bool applies; /* what is sent is an apply's configuration */
+    bool applies; /* the body is an apply configuration */
     enum field_validation validation;
     const char *manager; /* field manager */
-    struct json given;   /* the object that was sent, or patched, before it was decoded */
-    struct json twice;   /* a line about each key that is there twice in a body of YAML */
+    struct json given;   /* the object from the body, or after the patch, before decoding */
+    struct json twice;   /* a line for each duplicate key in a YAML body */
 
-    /* the answer */
+    /* the response */
     int status;
     const char *content_type;
     const char *etag;
     int64_t retry_after_s;
     const char **warnings;
     size_t warning_count;
-    struct str parts[3];       /* the body, in pieces; of the arena, or of held */
-    bool head_only;            /* it is only asked whether the head is refused */
-    struct document *document; /* held; NULL: parts are not of one */
+    struct str parts[3];       /* the body, in parts; in the arena, or in held */
+    bool head_only;            /* only checks whether the head is refused */
+    struct document *document; /* held; NULL: parts do not belong to one */
     const struct store_object *held;
     struct list_stream *list;
     struct watch_stream *watch;
     struct log_stream *log;
-    const struct pod_session_request *session; /* what the host goes on with, after a 101 */
+    const struct pod_session_request *session; /* what the host does after a 101 */
 
-    /* on its way out */
+    /* sending */
     bool answered, head_sent, paused, busy, cancelled, ended;
     uint8_t next_part;
     bool queued;
     struct api_call *next_ready;
-    struct api_call *next, **link; /* of all */
+    struct api_call *next, **link; /* in the list of all calls */
 };
 
-/* More are not sent. */
+/* Further warnings are not sent. */
 #define CALL_WARNINGS_MAX 64
 
 /* ---- answers ---- */
 
-/* All return false, so that failing is one line. */
+/* All return false, so that failing takes one line. */
 bool call_fail(struct api_call *c, struct api_status status);
 bool call_fail_bad(struct api_call *c, const char *format, ...) printf_like(2, 3);
 void call_fail_json(struct api_call *c, int status, struct json body);
-/* A value that has no other form than its own: a Status, for one. */
+/* A value that has only one form, such as a Status. */
 void call_json(struct api_call *c, int status, struct json body);
 void call_text(struct api_call *c, int status, const char *content_type, struct str text);
-/* Whether the object (NULL: a new one) can be read, or written, in the version that was asked for.
- * False: only a webhook could convert it, and none is called; answered. */
+/* Whether the object (NULL: a new one) can be read or written in the requested version. False: only
+ * a webhook could convert it, and webhooks are not called; answered. */
 bool call_check_version(struct api_call *c, const struct store_object *o, bool written) must_check;
-/* An object as it is stored, in the version and form that was asked for. */
+/* A stored object, in the requested version and form. */
 void call_object(struct api_call *c, int status, const struct store_object *o);
-/* An object that is not stored (a dry run), in the version of the request and the form asked for.
- */
+/* An object that is not stored (a dry run), in the version of the request and the requested
+ * form. */
 void call_value(struct api_call *c, int status, struct json object);
-/* In which form the client wants the answer. False: answered, 406. */
+/* Chooses the form of the response. False: answered with 406. */
 bool call_negotiate(struct api_call *c, enum accept_target target) must_check;
-/* Whether what came out can be shown in that form, as seen when all is done. False: answered. */
+/* Whether the result can be shown in that form; checked when the request is done. False:
+ * answered. */
 bool call_check_form(struct api_call *c, bool list) must_check;
-/* What another part of the server made. */
+/* An answer from another part of the server. */
 void call_answer(struct api_call *c, const struct api_answer *answer);
-/* The same of an object of the call's kind, which is shown in the form that was asked for. */
+/* The same for an object of the call's kind, which is shown in the requested form. */
 void call_answer_object(struct api_call *c, const struct api_answer *answer);
-/* A Warning header; the text is quoted here. The same one twice is sent once. */
+/* Adds a Warning header; the text is quoted here. Duplicates are sent once. */
 void call_warn(struct api_call *c, const char *text);
-/* Takes back all but the first count. */
+/* Drops all but the first count warnings. */
 void call_unwarn(struct api_call *c, size_t count);
 
 /* ---- the query ---- */
 
-/* NULL: not there. The first of several. */
+/* NULL: absent. The first one if there are several. */
 const char *call_param(const struct api_call *c, const char *key);
 bool call_param_bool(const struct api_call *c, const char *key);

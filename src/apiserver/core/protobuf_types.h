@@ -1,13 +1,13 @@
 #pragma once
 
-/* Where the fields of built-in kinds are in Kubernetes' binary form: a generated table of
- * constants, for protobuf.c alone. */
+/* The fields of built-in kinds in Kubernetes' binary format: a generated table of constants, for
+ * protobuf.c only. */
 
 #include "base/base.h"
 
 enum proto_form { PROTO_TEXT, PROTO_BYTES, PROTO_INT, PROTO_BOOL, PROTO_REAL, PROTO_MESSAGE };
 
-/* Messages that are something else in JSON. */
+/* Messages with a different form in JSON. */
 enum proto_special {
     PROTO_PLAIN,
     PROTO_QUANTITY,      /* 1: text */
@@ -16,20 +16,20 @@ enum proto_special {
     PROTO_MICRO_TIME,
     PROTO_RAW_JSON,  /* 1: JSON as bytes */
     PROTO_TEXT_LIST, /* 1: items */
-    PROTO_EITHER,    /* the last of its fields that is there, by number */
+    PROTO_EITHER,    /* the last present field, by number */
 };
 
 enum proto_flag {
     PROTO_REPEATED = 1,
     PROTO_MAP = 2,    /* entries of 1: key, 2: value */
-    PROTO_INLINE = 4, /* its fields are the parent's */
+    PROTO_INLINE = 4, /* its fields belong to the parent */
     PROTO_DROPS_ZERO = 8,
 };
 
 struct proto_field {
     uint32_t name; /* offset into proto_names */
     uint16_t number;
-    uint16_t message; /* of PROTO_MESSAGE */
+    uint16_t message; /* for PROTO_MESSAGE */
     uint8_t form;     /* enum proto_form */
     uint8_t flags;    /* enum proto_flag */
 };

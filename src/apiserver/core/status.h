@@ -1,7 +1,7 @@
 #pragma once
 
-/* The Status objects that a failed request is answered with, worded as kube-apiserver words them:
- * people read the message, tools the reason and the details. */
+/* The Status objects of failed requests, worded as by kube-apiserver: people read the message,
+ * tools the reason and the details. */
 
 #include "apiserver/core/registry.h"
 #include "apiserver/rules/field_errors.h"
@@ -17,10 +17,10 @@ struct api_status {
 /* The Status object itself. */
 struct json status_to_json(struct arena *a, const struct api_status *s);
 struct json status_success(struct arena *a, struct json details);
-/* The usual reason of a code: 404 is NotFound; "" if it has none. */
+/* The usual reason for a code: NotFound for 404; "" if there is none. */
 const char *status_reason(int code);
 
-/* "configmaps" or "deployments.apps": as messages name a resource. */
+/* "configmaps" or "deployments.apps": a resource's name in messages. */
 const char *status_resource_text(struct arena *a, const char *group, const char *plural);
 
 struct api_status status_bad_request(const char *message);
@@ -28,15 +28,15 @@ struct api_status status_internal(struct arena *a, const char *message);
 struct api_status status_not_served(void);
 struct api_status status_not_found(struct arena *a, const struct api_kind *k, const char *name);
 struct api_status status_exists(struct arena *a, const struct api_kind *k, const char *name);
-/* why: the part of the message behind `Operation cannot be fulfilled on x "y": `. */
+/* why: the part of the message after `Operation cannot be fulfilled on x "y": `. */
 struct api_status status_conflict(
     struct arena *a, const struct api_kind *k, const char *name, const char *why);
 struct api_status status_forbidden(
     struct arena *a, const struct api_kind *k, const char *name, const char *why);
-/* 422; group and kind of what is invalid, which may be the options of a request. */
+/* 422; group and kind of the invalid object, which may be the options of a request. */
 struct api_status status_invalid(struct arena *a, const char *group, const char *kind,
     const char *name, const struct field_errors *errors);
 struct api_status status_too_large_version(struct arena *a, uint64_t asked, uint64_t current);
 struct api_status status_expired(const char *message);
-/* What a behaviour or the store says, by the error's code. */
+/* The Status for an error of a behaviour or the store, by the error's code. */
 struct api_status status_of_error(struct arena *a, const struct error *err);

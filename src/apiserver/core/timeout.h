@@ -1,9 +1,10 @@
 #pragma once
 
-/* How long a client wants to wait: ?timeout= of a request. Every answer is there at once, so that
- * only what is no duration makes a difference. */
+/* The parameter ?timeout= of a request. Responses are immediate, so only an invalid duration
+ * matters. */
 
 #include "apiserver/core/call.h"
 
-/* Fails with the answer given. Watches, logs and sessions take anything, as they last. */
+/* On failure the answer is set. Watches, logs and sessions accept any value, because they are
+ * long-running. */
 bool timeout_check(struct api_call *c) must_check;

@@ -1,16 +1,16 @@
 #pragma once
 
-/* What is in the columns of `kubectl get` for built-in kinds (the columns are in builtin.c). */
+/* The columns of `kubectl get` for built-in kinds (their definitions are in builtin.c). */
 
 #include "base/json.h"
 
 enum cell_kind {
-    CELL_NAME = 1,   /* with " (default)" behind that of a default class */
-    CELL_AGE,        /* since a time; path NULL: since it was created */
+    CELL_NAME = 1,   /* with " (default)" after a default class */
+    CELL_AGE,        /* age of the time at path; NULL: since creation */
     CELL_CREATED,    /* the time itself */
-    CELL_TEXT,       /* what is at path, else .otherwise */
-    CELL_INT,        /* 0 if there is none */
-    CELL_BOOL,       /* false if there is none */
+    CELL_TEXT,       /* the value at path, else .otherwise */
+    CELL_INT,        /* 0 if absent */
+    CELL_BOOL,       /* false if absent */
     CELL_COUNT,      /* of items or members */
     CELL_RATIO,      /* path/other, numbers */
     CELL_LABELS,     /* a map: a=b,c=d */
@@ -23,20 +23,20 @@ enum cell_kind {
 struct cell {
     enum cell_kind kind;
     const char *path;
-    const char *otherwise; /* of CELL_RATIO the other path */
+    const char *otherwise; /* for CELL_RATIO the other path */
     struct json (*function)(struct arena *a, struct json object, int64_t wall_ms);
 };
 
-/* The cells of a kind, in the order of its columns; kind 0 after the last. */
+/* The cells of a kind, in the order of its columns; terminated by kind 0. */
 const struct cell *cells_of(const char *kind);
 struct json cells_make(
     struct arena *a, const struct cell *cells, struct json object, int64_t wall_ms);
 
 /* ---- for the files of this module ---- */
 
-/* "a,b,c", of texts at path of each item. */
+/* "a,b,c", from the texts at path in each item. */
 struct json cells_joined(struct arena *a, struct json list, const char *path, const char *between);
-/* "<none>" and its like for what is not there. */
+/* The text, or "<none>" and the like if it is absent. */
 const char *cells_text(struct json object, const char *path, const char *otherwise);
 
 struct json cell_pod_ready(struct arena *a, struct json pod, int64_t wall_ms);
