@@ -6,8 +6,8 @@
  * requests and limits of pods, node ports and load balancers of services, storage of claims (in
  * total or by storage class), and devices of claims by device class; with all scopes. Every write
  * updates the status of its quotas in the same turn. A quota is counted again when its spec
- * changes, when a client writes its status, and when the server starts. Pods without a deadline
- * count until they are deleted. */
+ * changes, when a client writes its status, and when the server starts. A terminating pod counts
+ * until it is gone. */
 
 #include "apiserver/core/registry.h"
 

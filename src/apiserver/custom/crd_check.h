@@ -1,15 +1,14 @@
 #pragma once
 
-/* What a CustomResourceDefinition must be. */
+/* Validates a CRD. */
 
 #include "apiserver/rules/field_errors.h"
 
-/* crd is in the form that crd_shape.h and crd_fill() give it; old absent: it is new. */
+/* crd is in the form of crd_shape.h and crd_fill(). old absent: it is new. */
 void crd_check(struct arena *a, struct json crd, struct json old, struct field_errors *errors);
 
-/* One schema; at is its path. given (absent: not known) is what the client sent, which is looked at
- * if the kind has a status. unchanged: it was accepted before, so its rules may cost what they
- * cost. */
+/* One schema; at is its path. given (absent: unknown) is what the client sent, used if the kind has
+ * a status. unchanged: the schema was accepted before, so the cost of its rules is not limited. */
 struct crd_schema_options {
     const char *at;
     bool has_status, unchanged;

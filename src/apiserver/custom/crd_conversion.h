@@ -1,6 +1,6 @@
 #pragma once
 
-/* spec.conversion of a CustomResourceDefinition: how objects become those of another version. */
+/* spec.conversion of a CRD: how objects are converted between versions. */
 
 #include "apiserver/rules/field_errors.h"
 

@@ -1,17 +1,16 @@
 #pragma once
 
-/* What a version of a CustomResourceDefinition has: schema, subresources, columns, fields to select
- * by. Where all versions have the same, it stands above them in the server's own type, and so in
- * paths. */
+/* The parts of a CRD version: schema, subresources, columns, selectable fields. If all versions
+ * have the same, the server's internal type has them at the top level, and so have error paths. */
 
 #include "apiserver/rules/field_errors.h"
 
-/* A place of such parts: one version, or above all. */
+/* A level with such parts: one version, or the top level. */
 struct crd_level {
     const char *at, *schema; /* "spec.versions[0]" and "schema", or "spec" and "validation" */
-    const char *given_at;    /* where the client wrote it */
-    const char *without;     /* what is said of fields to select by where there is no schema */
-    struct json parts;       /* a version, with what is in this place alone */
+    const char *given_at;    /* the path that the client wrote */
+    const char *without;     /* the message for selectable fields without a schema */
+    struct json parts;       /* a version, with only the parts at this level */
     bool has_status;
     bool unchanged; /* the schema was accepted before */
 };

@@ -1,25 +1,24 @@
 #pragma once
 
-/* The schema in a CustomResourceDefinition, judged in the steps of a kube-apiserver, because a
- * step that fails silences some of the later ones:
+/* Validates the schema of a CRD in the same steps as kube-apiserver, because a step that fails
+ * suppresses some of the later ones:
  *
  *   can it be structural at all ── no ──────────────────────┐
  *     │ yes                                                 │
- *   its form: does it say of every field what type it has   │   crd_form.c
+ *   its form: does every field have a type                  │   crd_form.c
  *     │ nothing wrong                                       │
- *   its defaults: do they fit where they stand              │   crd_schema.c
+ *   its defaults: are they valid at their place             │   crd_schema.c
  *     │ nothing wrong                                       │
- *   its rules are compiled, where its words are right       │   crd_rules.c
+ *   its rules are compiled, if its keywords are valid       │   crd_rules.c
  *                                                           │
- *   its words: does what it says fit together, always ◀─────┘   crd_schema.c
- */
+ *   its keywords: are they consistent (always checked) ◀────┘   crd_schema.c */
 
 #include "apiserver/rules/field_errors.h"
 
-/* Why the schema, or one in it, cannot be structural, whatever else it says; NULL: it can. */
+/* Why the schema, or a schema in it, cannot be structural in any case; NULL: it can. */
 const char *crd_form_strangeness(struct arena *a, struct json schema);
 
-/* What keeps a schema that is not strange from being structural, sorted by text. */
+/* The reasons why such a schema is not structural yet, sorted by text. */
 void crd_form_check(
     struct arena *a, struct json schema, const char *at, struct field_errors *errors);
 
@@ -60,6 +59,6 @@ static inline const char *schema_indexed(
 {
     return field_index(a, field_child(a, at, keyword), index);
 }
-/* The schema with the objects in its defaults as the server reads them before it keeps it; those
- * that cannot be read stay. */
+/* The schema, with the objects in its defaults as the server reads them before storing it;
+ * unreadable ones are unchanged. */
 struct json crd_schema_read_defaults(struct arena *a, struct json schema);

@@ -1,52 +1,52 @@
 #pragma once
 
-/* The schema of one version of a custom kind, compiled once and asked often.
+/* The schema of one version of a custom kind, compiled once and used often.
  *
  *   const struct structural *s = structural_compile(a, open_api_v3_schema);
- *   object = structural_prune(s, a, object, &unknown);     what the kind does not have
+ *   object = structural_prune(s, a, object, &unknown);     removes unknown fields
  *   object = structural_fill(s, a, object);                defaults
- *   structural_check(s, a, object, old, &errors);          what is wrong with it
+ *   structural_check(s, a, object, old, &errors);          validation
  *
- * What comes out is what a kube-apiserver makes of the same object, word for word: paths, messages,
- * the part of an unchanged object that may stay wrong, which branch of an anyOf the errors are
- * taken from. Only the order of errors is ours: fields by name, where the API server has none.
+ * The result is the same as in kube-apiserver: paths, messages, the parts of an unchanged object
+ * that may stay invalid, the branch of an anyOf that errors are taken from. Only the order of
+ * errors is ours: fields are sorted by name, because the API server's order is random.
  *
- * The rules of x-kubernetes-validations are not here but in cel/rules.h. */
+ * The rules of x-kubernetes-validations are in cel/rules.h. */
 
 #include "apiserver/rules/field_errors.h"
 
 struct structural;
 
-/* Of spec.versions[].schema.openAPIV3Schema of a CustomResourceDefinition that was accepted; absent
- * gives a schema that keeps every field. Nothing of the JSON value is referred to afterwards. What
- * a valid schema cannot have is ignored. */
+/* Compiles spec.versions[].schema.openAPIV3Schema of an accepted CRD; an absent schema keeps every
+ * field. The result does not refer to the JSON value. Keywords that a valid schema cannot have are
+ * ignored. */
 const struct structural *structural_compile(struct arena *a, struct json schema);
-/* The same to check a default in the schema, of which the API server does not ask that an int or
- * string is either. */
+/* The same for checking a default in the schema. There the API server does not check int-or-string
+ * values. */
 const struct structural *structural_compile_default(struct arena *a, struct json schema);
 
-/* The object without fields that the schema does not have, and without nulls that mean
- * nothing. unknown takes the paths, sorted ("spec.foo", "spec.list[0].bar"); NULL: not wanted.
- * apiVersion, kind and metadata of the object are left alone; those of embedded resources are
- * read, see structural_read_embedded(), and what is told of them comes last. */
+/* Removes fields that are not in the schema, and nulls without a meaning. `unknown` gets their
+ * paths, sorted ("spec.foo", "spec.list[0].bar"); NULL: not needed. apiVersion, kind and metadata
+ * of the object are kept; those of embedded resources are read, see structural_read_embedded(), and
+ * their errors come last. */
 struct json structural_prune(
     const struct structural *s, struct arena *a, struct json object, struct field_errors *unknown);
 
-/* The object with defaults where there is nothing, or a null that is not allowed. */
+/* Applies defaults to missing values, and to nulls that are not allowed. */
 struct json structural_fill(const struct structural *s, struct arena *a, struct json object);
 
-/* What is wrong with an object that was pruned and filled. old absent: it is new; else errors of
- * parts that were like that before are left out. status: nothing else is written. */
+/* Validates an object that was pruned and filled. old absent: it is new; otherwise errors in
+ * unchanged parts are ignored. status: only the status is written. */
 void structural_check(const struct structural *s, struct arena *a, struct json object,
     struct json old, bool status, struct field_errors *errors);
 
-/* The same for a value somewhere below the root, as defaults in a schema are: path comes
- * before the paths of errors. Pruning says whether there was anything to prune. The check leaves
- * out what lists and embedded resources must be; the latter has a function of its own. */
+/* The same for a value below the root, such as a default in a schema: `path` is prepended to the
+ * paths of errors. structural_prunes() returns whether anything would be pruned. The check omits
+ * the rules for list types and embedded resources; the latter have their own function. */
 bool structural_prunes(const struct structural *s, struct arena *a, struct json value, bool root);
-/* The value with embedded resources as the API server reads them, which pruning does too: metadata
- * has what all metadata has. unknown: fields that it has not; or, as FIELD_TYPE_INVALID, that
- * something cannot be read, which is left out. NULL: not wanted. */
+/* The value with its embedded resources as the API server reads them, which pruning also does: only
+ * known metadata fields are kept. `unknown` gets unknown fields and, as FIELD_TYPE_INVALID,
+ * unreadable values, which are dropped. NULL: not needed. */
 struct json structural_read_embedded(const struct structural *s, struct arena *a, struct json value,
     const char *path, struct field_errors *unknown);
 void structural_check_embedded(const struct structural *s, struct arena *a, struct json value,

@@ -1,8 +1,8 @@
 #pragma once
 
-/* A compiled schema from the inside; for structural*.c alone. Schemas are many and stay in memory,
- * most of their parts have no more than a type: so a node is small, and what restricts its values
- * is a list behind it. */
+/* The internals of a compiled schema, for structural*.c only. There are many schemas and they stay
+ * in memory, and most parts of them have only a type. So a node is small, and its restrictions are
+ * in a separate list. */
 
 #include "apiserver/custom/structural.h"
 #include "apiserver/rules/formats.h"
@@ -51,9 +51,9 @@ enum structural_rule_type {
 
 struct structural_rule {
     uint8_t type;   /* enum structural_rule_type */
-    bool exclusive; /* of minimum and maximum */
-    uint8_t format; /* enum format of RULE_FORMAT; the text is how it was written */
-    uint32_t count; /* of nodes and names */
+    bool exclusive; /* for minimum and maximum */
+    uint8_t format; /* enum format, for RULE_FORMAT; the text is the format as written */
+    uint32_t count; /* number of nodes and names */
     union {
         int64_t limit;
         double number;
@@ -77,9 +77,9 @@ struct structural {
     bool preserve : 1;
     bool embedded : 1;
     bool additional_any : 1; /* additionalProperties: true */
-    bool defaults : 1;       /* it or something below it has a default */
-    bool special : 1;        /* so for embedded resources and lists with a type */
-    bool embeds : 1;         /* and for embedded resources alone */
+    bool defaults : 1;       /* this or a part of it has a default */
+    bool special : 1;        /* the same for embedded resources and lists with a type */
+    bool embeds : 1;         /* the same for embedded resources only */
     uint8_t rule_count;
     uint8_t key_count;
     uint16_t field_count;
@@ -88,26 +88,26 @@ struct structural {
     const struct structural *additional; /* additionalProperties: a schema */
     const struct json *fallback;         /* the default; NULL: none */
     const struct structural_rule *rules; /* by type */
-    const char *const *keys;             /* of STRUCTURAL_LIST_MAP */
+    const char *const *keys;             /* for STRUCTURAL_LIST_MAP */
 };
 
 const struct structural *structural_field(const struct structural *s, const char *name);
 
-/* Where a value stands; put together only when there is something to say about it. */
+/* The position of a value; converted to a path only for a message. */
 struct structural_place {
     const struct structural_place *up;
     const char *key; /* NULL: an index */
     size_t index;
-    bool quoted; /* a key of a map: some messages write it in brackets, others begin with a dot */
+    bool quoted; /* a map key: some messages write it in brackets, others after a dot */
 };
-/* "spec.list[0].name"; brackets: keys of maps as [key], not .key. Empty at the root. */
+/* "spec.list[0].name"; brackets: map keys as [key], not .key. Empty for the root. */
 const char *structural_path(struct arena *a, const struct structural_place *p, bool brackets);
 
 /* ---- the parts of structural_check() ---- */
 
-/* kube-openapi's part, in structural_check.c. */
+/* The part of kube-openapi, in structural_check.c. */
 void structural_check_schema(const struct structural *s, struct arena *a, struct json value,
     struct json old, const char *path, struct field_errors *errors);
-/* Lists that are sets or maps hold nothing twice, in structural_lists.c. */
+/* Lists of type set and map have no duplicates, in structural_lists.c. */
 void structural_check_lists(const struct structural *s, struct arena *a, struct json value,
     const char *path, struct field_errors *errors);

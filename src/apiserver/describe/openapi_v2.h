@@ -1,7 +1,7 @@
 #pragma once
 
-/* OpenAPI version 2, which kubectl reads for lists of objects and where it has no version 3: it can
- * say less than the schema of a CRD, and clients ask for it in a binary form, gnostic's
+/* OpenAPI v2, which kubectl reads for lists of objects and if there is no v3. It can express less
+ * than the schema of a CRD, and clients request it in a binary format, gnostic's
  * openapi.v2.Document. */
 
 #include "base/buf.h"
@@ -9,8 +9,8 @@
 
 #define OPENAPI_V2_BINARY "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
-/* What version 2 can say of a CRD's schema: no alternatives, no defaults, and nothing about the
- * inside of what may be null or hold anything, which kubectl would take for all there may be. */
+/* The part of a CRD's schema that v2 can express: no alternatives, no defaults, and no details of
+ * values that may be null or have unknown fields, which kubectl would treat as complete. */
 struct json openapi_v2_schema(struct arena *a, struct json schema);
-/* A whole document in the binary form. */
+/* Encodes a whole document in the binary format. */
 void openapi_v2_encode(struct buf *b, struct json document);

@@ -1,11 +1,11 @@
 #pragma once
 
-/* What `kubectl explain` says of the fields that objects of every kind have. The prose of the real
- * server's schemas is left out; this is what most people look up first. */
+/* The descriptions in `kubectl explain` for the fields of every kind. The real server's
+ * descriptions are left out; these are the ones that users look up first. */
 
 #include "base/json.h"
 
-/* The schema of ObjectMeta, described. */
+/* The schema of ObjectMeta with descriptions. */
 struct json openapi_describe_meta(struct arena *a, struct json schema);
-/* The schema of a kind, in which those of the three fields that say nothing are described. */
+/* The schema of a kind, with descriptions for the three common fields that have none. */
 struct json openapi_describe_object(struct arena *a, struct json schema);

@@ -1,12 +1,12 @@
 #pragma once
 
-/* What is wrong with an object, field by field: the causes of a 422, worded as the API server words
- * them, because people and tools read them.
+/* Validation errors of an object by field: the causes of a 422, worded as by the API server,
+ * because people and tools read them.
  *
  *   field_invalid(e, "spec.replicas", json_int(-1), "must be greater than or equal to 0");
  *
- * prints `spec.replicas: Invalid value: -1: must be greater than or equal to 0`. Paths are written
- * as the server writes them: spec.containers[0].name, metadata.labels[a/b]. */
+ * prints `spec.replicas: Invalid value: -1: must be greater than or equal to 0`. Paths are in the
+ * server's format: spec.containers[0].name, metadata.labels[a/b]. */
 
 #include "base/json.h"
 
@@ -23,13 +23,13 @@ enum field_error_type {
     FIELD_INTERNAL,      /* InternalError */
 };
 
-/* As it is in a cause: "FieldValueInvalid". */
+/* The reason in a cause: "FieldValueInvalid". */
 const char *field_error_reason(enum field_error_type type);
 
 struct field_error {
     enum field_error_type type;
     const char *path;
-    const char *message; /* with the type's words and the value in front, as in the cause */
+    const char *message; /* including the text for the type and the value, as in the cause */
 };
 
 struct field_errors {
@@ -37,15 +37,15 @@ struct field_errors {
     struct json given; /* what the client sent */
     struct field_error *items;
     size_t count, size;
-    size_t more;   /* that were found beyond FIELD_ERRORS_MAX: they are counted and not kept */
-    bool has_type; /* one of them is a FIELD_TYPE_INVALID, which is kept whatever its place */
+    size_t more;   /* number of errors beyond FIELD_ERRORS_MAX, which are not stored */
+    bool has_type; /* one of them is a FIELD_TYPE_INVALID, which is always stored */
 };
 
-/* Nobody reads more, and an answer must not grow with what is wrong in a request. */
+/* Nobody reads more, and the size of a response must be limited. */
 #define FIELD_ERRORS_MAX 100
 
 void field_errors_init(struct field_errors *e, struct arena *a);
-/* The message is made of type, value (absent: none) and detail. path and detail are copied. */
+/* The message is built from type, value (absent: none) and detail. path and detail are copied. */
 void field_error_add(struct field_errors *e, enum field_error_type type, const char *path,
     struct json value, const char *detail);
 void field_invalid(struct field_errors *e, const char *path, struct json value, const char *detail);
@@ -56,10 +56,10 @@ void field_duplicate(struct field_errors *e, const char *path, struct json value
 void field_not_supported(
     struct field_errors *e, const char *path, struct json value, const char *const *allowed);
 
-/* Those of a part, whose paths begin at it, become those of the whole: path is where it stands. */
+/* Adds the errors of a part, whose paths are relative to it: `path` is the path of the part. */
 void field_errors_take(struct field_errors *e, const struct field_errors *part, const char *path);
 
-/* What the client sent at a path; absent: nothing, or not known. */
+/* The value that the client sent at a path; absent: none, or unknown. */
 struct json field_given(const struct field_errors *e, const char *path);
 
 /* Paths: "spec" + ".ports", + "[3]", + "[key]". */
@@ -67,7 +67,7 @@ const char *field_child(struct arena *a, const char *path, const char *name);
 const char *field_index(struct arena *a, const char *path, size_t index);
 const char *field_key(struct arena *a, const char *path, const char *key);
 
-/* ", and 7 more" after a list of that many words; "" if all are listed. */
+/* ", and 7 more" after a truncated list; "" if it is complete. */
 const char *field_errors_rest(struct arena *a, size_t more);
-/* "spec.replicas: Invalid value: …", several as "[a, b]", as in a Status' message. */
+/* "spec.replicas: Invalid value: …", several as "[a, b]", as in the message of a Status. */
 const char *field_errors_text(const struct field_errors *e);

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Default values by path: where a map has no such member, it gets this one.
+/* Default values by path: a map without the member gets this one.
  *
  *   static const struct fill defaults[] = {
  *       { "spec.replicas", FILL_INT(1) },
@@ -8,8 +8,8 @@
  *       { 0 },
  *   };
  *
- * An empty text is no value either, unless the row says so. Maps on the way to the member are not
- * made: what is not there has no defaults. A default of a map itself comes before the defaults
+ * An empty text counts as missing, unless the row says otherwise. Missing parent maps are not
+ * created, so their members get no defaults. The default of a map must come before the defaults
  * inside it. */
 
 #include "base/json.h"
@@ -17,7 +17,7 @@
 struct fill {
     const char *path; /* NULL after the last */
     struct json value;
-    bool empty; /* an empty text is a value: Go has a pointer here */
+    bool empty; /* an empty text is a value: a pointer in Go */
 };
 
 #define FILL_INT(n)                                                                                \
@@ -38,8 +38,8 @@ struct fill {
     }
 
 struct json fill_table(struct arena *a, struct json v, const struct fill *table);
-/* One of them. */
+/* Applies one default. */
 struct json fill_path(struct arena *a, struct json v, const char *path, struct json value);
-/* What is at a path (with *), changed by a function; what is not there stays so. */
+/* Applies a function to the values at a path (with *); absent values stay absent. */
 struct json fill_each(struct arena *a, struct json v, const char *path,
     struct json (*change)(struct arena *a, struct json v));

@@ -1,6 +1,6 @@
 #pragma once
 
-/* The formats of strings that an API server checks in custom resources; the others it ignores. */
+/* The string formats that an API server checks in custom resources; it ignores others. */
 
 #include "base/str.h"
 
@@ -32,14 +32,15 @@ enum format {
     FORMAT_UUID3,
     FORMAT_UUID4,
     FORMAT_UUID5,
-    FORMAT_NUMBERS, /* from here on they are for numbers */
+    FORMAT_NUMBERS, /* formats after this are for numbers */
     FORMAT_INT32 = FORMAT_NUMBERS,
     FORMAT_INT64,
     FORMAT_FLOAT,
     FORMAT_DOUBLE,
 };
 
-/* By its name in a schema of this type (string, integer, number, NULL: none is said); dashes do not
- * count ("date-time", "datetime"). FORMAT_UNKNOWN: the API server does not check this one. */
+/* Finds a format by its name in a schema of this type (string, integer, number, NULL: not set);
+ * dashes are ignored ("date-time", "datetime"). FORMAT_UNKNOWN: the API server does not check
+ * it. */
 enum format format_of(const char *name, const char *type);
 bool format_matches(enum format f, struct str text);

@@ -1,21 +1,21 @@
 #pragma once
 
-/* Patterns of schemas and formats: RE2's language, matched in linear time (cel/regex.h). */
+/* Patterns in schemas and formats: RE2's syntax, matched in linear time (cel/regex.h). */
 
 #include "base/arena.h"
 #include "base/str.h"
 
 struct cel_regex;
 
-/* NULL, or what is wrong with the pattern in Go's words: "error parsing regexp: …". */
+/* NULL, or Go's error for an invalid pattern: "error parsing regexp: …". */
 const char *pattern_fault(struct arena *a, const char *pattern);
 
-/* A pattern that is asked often: compiled when it is asked first, in the arena. */
+/* A pattern that is used often: compiled on first use, in the arena. */
 struct pattern {
     const char *text;
     struct arena *arena;
     const struct cel_regex *compiled; /* NULL: not yet */
 };
 bool pattern_found(struct pattern *p, struct str text);
-/* Whether the pattern is found anywhere in the text. One that cannot be read is found nowhere. */
+/* Whether the pattern matches anywhere in the text. An invalid pattern never matches. */
 bool pattern_matches(const char *pattern, struct str text);

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Deletion: what a DELETE asks for, and what becomes of the object. */
+/* Deletion: the options of a DELETE, and its effect on the object. */
 
 #include "apiserver/verbs/write.h"
 
@@ -15,16 +15,16 @@ struct delete_options {
     enum propagation propagation;
     int64_t grace_s;           /* -1: not given */
     const char *uid, *version; /* preconditions; NULL: none */
-    bool orphan_false;         /* orphanDependents: false, which changes the answer's code */
+    bool orphan_false;         /* orphanDependents: false, which changes the status code */
     bool dry_run;
 };
 
-/* Reads and checks the options (JSON, as in a body); sets the call's dry_run too. */
+/* Parses and validates the options (JSON, as in a body); also sets the call's dry_run. */
 bool delete_options_read(
     struct api_call *c, struct json options, struct delete_options *ret) must_check;
 bool delete_check_preconditions(struct write *w, const struct delete_options *o) must_check;
-/* Deletes the object of w (before and old are there): at once, or, if finalizers or a grace period
- * hold it, by marking it. *ret_gone says which; *ret is its last or its new state (NULL: a dry run;
- * *object then has it). Fails with the answer given, or silently where w has no call. */
+/* Deletes the object of w (before and old must be set): at once or, if finalizers or a grace period
+ * prevent this, by marking it. *ret_gone says which; *ret is its last or new state (NULL: a dry
+ * run; then *object has it). On failure the answer is set, if w has a call. */
 bool delete_object(struct write *w, const struct delete_options *o, struct json *object,
     const struct store_object **ret, bool *ret_gone) must_check;
