@@ -39,7 +39,7 @@ struct json auth_read(
     return json_if(k, apiserver_read(auth->server, a, k, ns, name));
 }
 
-/* ---- who ---- */
+/* ---- authentication ---- */
 
 static bool in_groups(const char *const *groups, const char *group)
 {
@@ -49,7 +49,7 @@ static bool in_groups(const char *const *groups, const char *group)
     return false;
 }
 
-/* A copy of the list with one more, unless it is there. */
+/* A copy of the list with one more item, unless it is in the list already. */
 static const char *const *with_group(struct arena *a, const char *const *groups, const char *more)
 {
     size_t count = 0;
@@ -117,7 +117,7 @@ struct json auth_user_json(struct arena *a, const struct api_user *user)
         { "extra", json_or_absent(user->extra) });
 }
 
-/* ---- in somebody's place ---- */
+/* ---- impersonation ---- */
 
 static bool may(struct auth *auth, struct arena *a, const struct api_user *user, const char *group,
     const char *resource, const char *subresource, const char *ns, const char *name)
@@ -137,7 +137,7 @@ static bool may(struct auth *auth, struct arena *a, const struct api_user *user,
         NULL);
 }
 
-/* "system:serviceaccount:NS:NAME", cut; false: it is none. */
+/* Splits "system:serviceaccount:NS:NAME"; false for another name. */
 static bool cut_account(
     struct arena *a, const char *user, const char **ret_namespace, const char **ret_name)
 {
@@ -150,7 +150,7 @@ static bool cut_account(
     return rest.ptr && rest.len > 0;
 }
 
-/* "impersonate-extra-KEY: VALUE" joins the values of KEY. */
+/* "impersonate-extra-KEY: VALUE" adds a value to KEY. */
 static void add_extra(
     struct arena *a, struct json_builder *extras, const char *name, const char *value)
 {
@@ -171,9 +171,8 @@ static void add_extra(
     json_put(extras, key, json_list_end(&values));
 }
 
-/* The user that the headers ask for. A header that is dropped would let the request run with more
- * rights than its sender means, so what is not understood is an error: returns what is wrong, or
- * NULL. */
+/* Reads the impersonated user from the headers. If a header were ignored, the request would run
+ * with more rights than intended, so an unknown header is an error. Returns the error, or NULL. */
 static const char *read_headers(
     struct arena *a, const struct api_header *headers, struct api_user *ret)
 {
@@ -242,7 +241,7 @@ static void complete_groups(struct arena *a, struct api_user *wanted)
             a, wanted->groups, anonymous ? "system:unauthenticated" : "system:authenticated");
 }
 
-/* As Go prints a list of texts. */
+/* A list of texts as printed by Go. */
 static const char *go_list(struct arena *a, const char *const *list)
 {
     const char *text = "";
@@ -305,7 +304,7 @@ bool auth_impersonate(struct auth *auth, struct arena *a, const struct api_user 
     return true;
 }
 
-/* ---- whether ---- */
+/* ---- authorization ---- */
 
 bool auth_is_master(const struct api_user *user)
 {

@@ -1,4 +1,4 @@
-/* Nobody gives rights away that they do not have themselves. */
+/* Users cannot grant rights that they do not have. */
 
 #include "apiserver/access/auth.h"
 #include "apiserver/access/auth_internal.h"
@@ -64,8 +64,8 @@ static bool holds_all(struct auth *auth, const struct api_write *w, struct json 
         ret);
 }
 
-/* Whether an update changes only what garbage collection and field ownership need. Everything else
- * counts, labels too: a label decides which aggregated roles take the rules in. */
+/* Whether an update changes only fields for garbage collection and field ownership. All others
+ * count, including labels: a label decides which aggregated roles include the rules. */
 static bool is_only_bookkeeping(const struct api_write *w, struct json object)
 {
     static const char *const free_fields[] = { "metadata.ownerReferences",
@@ -83,8 +83,8 @@ static bool is_only_bookkeeping(const struct api_write *w, struct json object)
     return json_equal(before, object);
 }
 
-/* An aggregated role takes in whatever is labelled later: only a user with all rights may write it.
- */
+/* An aggregated role includes the rules of roles that get the label later, so only a user with all
+ * rights may write it. */
 static bool holds_everything(struct auth *auth, const struct api_write *w)
 {
     struct arena *a = w->arena;

@@ -1,4 +1,4 @@
-/* Questions that clients ask about rights and tokens: POSTs whose answer is in the status. */
+/* Reviews of rights and tokens: POSTs whose result is in the status. */
 
 #include "apiserver/access/auth.h"
 #include "apiserver/access/auth_internal.h"
@@ -25,7 +25,7 @@ static const char *text_at(struct json v, const char *path)
     return text ? text : "";
 }
 
-/* The request with a status, as it goes back. */
+/* The request with a status, as the response. */
 static void answer(const struct review *r, struct json body, struct json status)
 {
     struct json metadata = json_member(body, "metadata");
@@ -38,7 +38,7 @@ static void answer(const struct review *r, struct json body, struct json status)
     answer_json(r->arena, r->ret, 201, body);
 }
 
-/* ---- may they? ---- */
+/* ---- SubjectAccessReview and the like ---- */
 
 static struct json go_path(struct arena *a, struct json attributes)
 {
@@ -47,8 +47,8 @@ static struct json go_path(struct arena *a, struct json attributes)
         { "Verb", json_str(text_at(attributes, "verb")) });
 }
 
-/* What a list is to be narrowed to: fieldSelector or labelSelector. An operator that is not known
- * is a newer client's. */
+/* The fieldSelector or labelSelector of a request. An unknown operator may come from a newer
+ * client. */
 static void check_narrowing(struct field_errors *e, struct json attributes, const char *name)
 {
     struct json selector = json_member(attributes, name),
@@ -77,7 +77,7 @@ static void check_narrowing(struct field_errors *e, struct json attributes, cons
     }
 }
 
-/* Of labels all operators can be asked; of fields, whether one is or is not a value. */
+/* For labels all operators are supported; for fields only equality and inequality. */
 static bool is_readable(struct json requirement, bool labels)
 {
     const char *op = text_at(requirement, "operator");
@@ -86,7 +86,7 @@ static bool is_readable(struct json requirement, bool labels)
     return labels && (text_eq(op, "Exists") || text_eq(op, "DoesNotExist"));
 }
 
-/* What of it is not understood is ignored; NULL: nothing. */
+/* Invalid parts are ignored; returns their error, or NULL. */
 static const char *narrowing_trouble(struct arena *a, struct json attributes, const char *name)
 {
     struct json selector = json_member(attributes, name);
@@ -152,7 +152,7 @@ static void check_attributes(const struct review *r, bool local, struct field_er
             "disallowed on this kind of request");
 }
 
-/* Whom a SubjectAccessReview asks about. */
+/* The user that a SubjectAccessReview is about. */
 static struct api_user subject(const struct review *r, struct json spec)
 {
     struct json list = json_member(spec, "groups");
@@ -220,7 +220,7 @@ static void review_local_access(const struct review *r)
     review_access(r, false, true);
 }
 
-/* ---- what may I? ---- */
+/* ---- SelfSubjectRulesReview ---- */
 
 static void review_rules(const struct review *r)
 {
@@ -251,7 +251,7 @@ static void review_rules(const struct review *r)
             { "status.incomplete", json_bool(false) }));
 }
 
-/* ---- who am I, who is this? ---- */
+/* ---- SelfSubjectReview and TokenReview ---- */
 
 static void review_self(const struct review *r)
 {
@@ -300,7 +300,7 @@ static void review_token(const struct review *r)
             { "error", ok ? json_none : json_strf(a, "%s", err.text) }));
 }
 
-/* ---- which of them ---- */
+/* ---- dispatch ---- */
 
 static const struct {
     const char *group, *kind;
@@ -314,7 +314,7 @@ static const struct {
     { AUTHENTICATION, "TokenReview", review_token },
 };
 
-/* ---- the kinds themselves, for discovery and decoding ---- */
+/* ---- the kinds, for discovery and decoding ---- */
 
 #define AUTHENTICATION_PRIORITY 17700
 #define AUTHORIZATION_PRIORITY 17600

@@ -1,4 +1,4 @@
-/* Tokens of ServiceAccounts: handed out by TokenRequest, and who they are when they come back. */
+/* Tokens of ServiceAccounts: issued by TokenRequest, and verified for authentication. */
 
 #include "apiserver/access/auth.h"
 #include "apiserver/access/auth_internal.h"
@@ -8,14 +8,14 @@
 #include "base/base64.h"
 #include "base/time.h"
 
-/* Of tokens in Secrets. */
+/* The issuer of tokens in Secrets. */
 #define SECRET_ISSUER "kubernetes/serviceaccount"
 #define SECRET_CLAIM "kubernetes.io/serviceaccount/"
 #define TOKEN_SECONDS_MIN 600
-/* Clocks differ, and what was just deleted is let go in peace. */
+/* Clocks differ, and a token may be used shortly after its object was deleted. */
 #define TOKEN_LEEWAY_S 60
 
-/* ---- coming back ---- */
+/* ---- verifying ---- */
 
 static bool is_gone(struct auth *auth, struct json object, const char *uid)
 {
@@ -26,7 +26,7 @@ static bool is_gone(struct auth *auth, struct json object, const char *uid)
            (time_parse(deleted, &ms) && ms < now_ms - TOKEN_LEEWAY_S * 1000);
 }
 
-/* The part of a token that names an object: {name, uid}. */
+/* A part of a token that names an object: {name, uid}. */
 static bool bound_is_there(struct auth *auth, struct arena *a, struct json claims, const char *what,
     const char *plural, const char *ns)
 {
@@ -76,7 +76,7 @@ static struct json extra_of(struct arena *a, struct json claims, struct json own
     return json_map_end(&b);
 }
 
-/* Quoted as Go prints a list of texts. */
+/* A list of texts, quoted as by Go. */
 static const char *quoted(struct arena *a, struct json list)
 {
     const char *text = "";
@@ -101,7 +101,7 @@ static struct api_user account_user(
 
 #define INVALID_SINCE "kubernetes.io/legacy-token-invalid-since"
 
-/* A token that is in a Secret is good as long as it does, and nobody marked it. */
+/* A token in a Secret is valid as long as the Secret, unless it is marked as invalid. */
 static bool secret_token_user(struct auth *auth, struct arena *a, struct str token,
     struct json claims, struct api_user *ret, struct error *err)
 {
@@ -166,7 +166,7 @@ bool auth_token_user(struct auth *auth, struct arena *a, struct str token, struc
     return true;
 }
 
-/* ---- handing out ---- */
+/* ---- issuing ---- */
 
 static const char *new_uuid(const struct env *env, struct arena *a)
 {
@@ -212,7 +212,7 @@ static bool answer_bad(struct arena *a, const char *message, struct api_answer *
     return false;
 }
 
-/* Adds what the token of an account is to be bound to; false: answered. */
+/* Adds the object to which a token is bound; false: answered. */
 static bool bind(struct auth *auth, struct arena *a, const char *ns, const char *account,
     struct json ref, struct json *own, struct api_answer *ret)
 {

@@ -11,13 +11,13 @@
 
 /* A binding with the rules of its role. */
 struct binding {
-    const char *ns; /* "" : of the whole cluster */
+    const char *ns; /* "" for a ClusterRoleBinding */
     const char *name;
     const char *role_kind, *role_name;
-    struct json subjects, rules; /* rules absent: there is no such role */
+    struct json subjects, rules; /* rules absent: the role does not exist */
 };
 
-/* The rules of a role, shared by all that is bound to it: thousands of bindings may name one. */
+/* The rules of a role, shared by all its bindings: there may be thousands. */
 struct rules {
     struct table_node node;
     const char *key;
@@ -31,10 +31,10 @@ static const char *const plurals[TABLES] = {
 
 struct rbac {
     struct apiserver *server;
-    struct arena arena; /* of everything below */
+    struct arena arena; /* of all members below */
     struct binding *list;
     size_t count;
-    struct table roles; /* struct rules, while bindings are read */
+    struct table roles; /* struct rules, only while bindings are read */
     bool fresh;
     struct store_watch watches[TABLES];
 };
@@ -99,7 +99,7 @@ static bool selected(struct json selectors, struct json labels)
     return false;
 }
 
-/* Roles that aggregate may be aggregated themselves, even in a circle: each is read once. */
+/* Aggregated roles may be aggregated themselves, even in a cycle: each is read once. */
 struct aggregation {
     struct rbac *rbac;
     struct json_builder rules;
@@ -217,7 +217,7 @@ static void refresh(struct rbac *r)
     read_bindings(r, ROLE_BINDINGS);
     forget_rules(r);
     budget_return(left);
-    /* What is written but not flushed is read here and may yet be undone: then look again. */
+    /* The store contains unflushed writes, which may be rolled back: then it is read again. */
     r->fresh = true;
     for (int i = 0; i < TABLES; i++) {
         const struct store_table *t = table(r, i);
@@ -225,7 +225,7 @@ static void refresh(struct rbac *r)
     }
 }
 
-/* ---- who is meant ---- */
+/* ---- subjects ---- */
 
 static bool has_group(const struct api_user *user, const char *group)
 {
@@ -244,7 +244,7 @@ static bool is_account(const struct api_user *user, const char *ns, const char *
     return str_eq(of, str_of(ns)) && str_eq(rest, str_of(name));
 }
 
-/* The subject of a binding that the user is; absent: none. */
+/* The subject of a binding that matches the user; absent: none. */
 static struct json subject_of(const struct binding *b, const struct api_user *user)
 {
     json_each (s, b->subjects) {
@@ -259,7 +259,7 @@ static struct json subject_of(const struct binding *b, const struct api_user *us
     return json_none;
 }
 
-/* ---- what a rule allows ---- */
+/* ---- rules ---- */
 
 static bool listed(struct json list, const char *text)
 {
@@ -302,7 +302,7 @@ bool rbac_rule_allows(struct json rule, const struct auth_request *r)
            (!names.count || json_list_has(names, r->name ? r->name : ""));
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static const char *describe(struct arena *a, const struct binding *b, struct json subject)
 {
@@ -322,7 +322,7 @@ static const char *describe(struct arena *a, const struct binding *b, struct jso
         name);
 }
 
-/* The next binding that names the user and holds in the namespace. */
+/* The next binding that names the user and applies to the namespace. */
 static const struct binding *next_binding(struct rbac *r, size_t *at, const struct api_user *user,
     const char *ns, struct json *ret_subject)
 {

@@ -1,11 +1,11 @@
-/* Rights that somebody would give away without having them. */
+/* Rights that a user would grant without having them. */
 
 #include "apiserver/access/rbac.h"
 #include "base/buf.h"
 
 /* One right: a rule with one group, resource, name, or URL, and all its verbs. */
 struct right {
-    const char *group, *resource, *name, *url; /* NULL: not that */
+    const char *group, *resource, *name, *url; /* NULL: not set */
     struct json verbs;
 };
 
@@ -50,7 +50,7 @@ static bool verb_covered(struct json held, const struct right *r, const char *ve
     return false;
 }
 
-/* The texts are collected as keys of a map, for they come out sorted and each once. */
+/* The texts are collected as keys of a map, which sorts them and removes duplicates. */
 static void add_missing(struct json_builder *texts, struct json held, const struct right *r)
 {
     struct arena *a = texts->arena;

@@ -10,13 +10,13 @@
 #define TYPE "kubernetes.io/service-account-token"
 #define LAST_USED "kubernetes.io/legacy-token-last-used"
 #define TRACKING "kube-apiserver-legacy-service-account-token-tracking"
-#define USED_MAX 16 /* between two flushes; the next use tells the rest */
+#define USED_MAX 16 /* between two flushes; the next use records the others */
 #define ACCOUNT_NAME "kubernetes.io/service-account.name"
 #define ACCOUNT_UID "kubernetes.io/service-account.uid"
 
 struct secret_tokens {
     struct apiserver *server;
-    const struct api_kind *secrets, *accounts; /* NULL: there are none, or no key to sign with */
+    const struct api_kind *secrets, *accounts; /* NULL: not served, or no key to sign with */
     struct store_watch secrets_watch, accounts_watch;
     bool due;
     struct used { /* their labels are not written yet */
@@ -25,7 +25,7 @@ struct secret_tokens {
     size_t used_count;
 };
 
-/* Cheap: others have not got the word in their text. */
+/* Cheap: most other Secrets do not contain the word in their text. */
 static bool holds_token(const struct store_object *o)
 {
     return memmem(o->text.ptr, o->text.len, "\"" TYPE "\"", sizeof(TYPE) + 1) != NULL;

@@ -39,7 +39,7 @@ const char *token_sign(struct arena *a, struct str key, struct json claims)
     return arena_printf(a, "%s.%s", text, base64_encode_url(a, signature));
 }
 
-/* Takes the same time wherever they differ. */
+/* Takes the same time wherever the bytes differ. */
 static bool same_bytes(const uint8_t *x, const char *y, size_t count)
 {
     uint8_t differ = 0;

@@ -111,7 +111,7 @@ enum address_state addresses_port_state(const struct addresses *x, int64_t port)
 
 const char *addresses_choose(const struct addresses *x, struct arena *a, uint64_t seed)
 {
-    uint32_t usable = x->count - 2; /* without the first and the last */
+    uint32_t usable = x->count - 2; /* without the first and the last address */
     for (uint32_t i = 0; i < usable; i++) {
         uint32_t at = 1 + (uint32_t)((seed + i) % usable);
         if (!bit_of(x->ips, at))

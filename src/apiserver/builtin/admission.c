@@ -1,5 +1,5 @@
-/* Webhook configurations and admission policies, which are stored and not called; priority and
- * runtime classes. */
+/* Webhook configurations and admission policies, which are stored but not called; PriorityClasses
+ * and RuntimeClasses. */
 
 #include "apiserver/builtin/defaults.h"
 #include "apiserver/builtin/pod/pod.h"
@@ -13,7 +13,7 @@ static struct json fill_priority_class(struct arena *a, struct json o)
     return fill_path(a, o, "preemptionPolicy", json_str("PreemptLowerPriority"));
 }
 
-/* ---- what is wrong ---- */
+/* ---- validation ---- */
 
 #define PRIORITY_MAX 1000000000
 
@@ -60,7 +60,7 @@ static void check_runtime_class_change(
     check_immutable(e, json_member(w->old, "handler"), json_member(o, "handler"), "handler");
 }
 
-/* A new one does nothing here, which is said. */
+/* Warns that a new one has no effect here. */
 static void warn_new(const struct api_write *w, const char *text)
 {
     if (!json_present(w->old) && w->call)
@@ -79,7 +79,7 @@ static void warn_policy(const struct api_write *w, struct json o)
     warn_new(w, "this server stores admission policies and does not enforce them");
 }
 
-/* It is the first generation, and no change makes another. */
+/* The generation is always 1. */
 static bool prepare_priority_class(
     const struct api_write *w, struct json *object, struct error *err)
 {
@@ -89,7 +89,7 @@ static bool prepare_priority_class(
     return true;
 }
 
-/* One of them is for pods that name none. */
+/* Only one can be the default for pods. */
 static bool admit_priority_class(const struct api_write *w, struct json o, struct error *err)
 {
     const char *name = json_get_text(o, "metadata.name");

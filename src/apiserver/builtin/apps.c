@@ -42,7 +42,7 @@ static struct json fill_replica_set(struct arena *a, struct json o)
     return pod_template_fill(a, o, "spec.template");
 }
 
-/* Labels of the template are the selector and the labels of the controller, if it has none. */
+/* The labels of the template are the default for the selector and the labels of the controller. */
 static struct json fill_replication_controller(struct arena *a, struct json o)
 {
     struct json labels = json_get(o, "spec.template.metadata.labels");
@@ -68,7 +68,7 @@ static const struct fill daemon_update_defaults[] = {
     { 0 },
 };
 
-/* A field of an older version of the API lives on as an annotation. */
+/* A field of an older API version, now an annotation. */
 #define TEMPLATE_GENERATION "deprecated.daemonset.template.generation"
 
 static struct json fill_daemon_set(struct arena *a, struct json o)
@@ -132,7 +132,7 @@ static const struct fill stateful_update_defaults[] = {
 
 static struct json fill_stateful_set(struct arena *a, struct json o)
 {
-    /* Who names the strategy and says nothing more gets nothing more. */
+    /* If the client sets only the type of the strategy, no defaults are added. */
     bool whole = text_empty(json_get_text(o, "spec.updateStrategy.type")) ||
                  json_is(json_get(o, "spec.updateStrategy.rollingUpdate"), JSON_MAP);
     o = fill_table(a, o, stateful_set_defaults);
@@ -142,7 +142,7 @@ static struct json fill_stateful_set(struct arena *a, struct json o)
     return pod_template_fill(a, o, "spec.template");
 }
 
-/* A field behind a feature gate that is closed by default. */
+/* A field behind a feature gate that is off by default. */
 static bool prepare_stateful_set(const struct api_write *w, struct json *object, struct error *err)
 {
     (void)err;
@@ -152,10 +152,10 @@ static bool prepare_stateful_set(const struct api_write *w, struct json *object,
     return true;
 }
 
-/* ---- what is wrong ---- */
+/* ---- validation ---- */
 
-/* The template as the pods of a StatefulSet will be: a volume for each claim, in front, instead of
- * one of that name. */
+/* The template of a StatefulSet's pods: with a volume for each claim, in front, which replaces a
+ * volume of the same name. */
 static struct json with_claims(struct arena *a, struct json spec)
 {
     struct json tmpl = json_member(spec, "template");
@@ -179,7 +179,7 @@ static struct json with_claims(struct arena *a, struct json spec)
     return json_with(a, tmpl, "spec.volumes", json_list_end(&volumes));
 }
 
-/* A selector that is there, and a template that it matches; what: the kind, in messages. */
+/* The selector must be set, and the template must match it; what: the kind, for messages. */
 static void check_selected(struct field_errors *e, struct json spec, const char *what)
 {
     static const char *const always[] = { "Always", NULL };
@@ -244,7 +244,7 @@ static void check_amount(struct field_errors *e, struct json v, const char *path
         check_value(e, v, path, &at_least_0);
 }
 
-/* A text that is no percentage may be a number. */
+/* A text that is not a percentage may be a number. */
 static bool is_nothing(struct json v)
 {
     int64_t value = 0;
@@ -261,7 +261,7 @@ static const struct check replica_rules[] = {
     { "spec.minReadySeconds", CHECK_MIN },
     { 0 },
 };
-/* A StatefulSet may have any limit. */
+/* A StatefulSet allows any limit. */
 static const struct check rollout_rules[] = {
     { "spec.revisionHistoryLimit", CHECK_MIN },
     { "spec.progressDeadlineSeconds", CHECK_MIN },
@@ -383,7 +383,7 @@ static void check_daemon_set(const struct api_write *w, struct json o, struct fi
             "cannot be 0 when maxSurge is 0");
 }
 
-/* What cannot be changed is looked at once. */
+/* Immutable fields are validated only once. */
 static void check_fixed(struct field_errors *e, struct json spec)
 {
     size_t i = 0;

@@ -63,7 +63,7 @@ static struct json fill_autoscaler_v1(struct arena *a, struct json o)
     return fill_path(a, o, "spec.minReplicas", json_int(1));
 }
 
-/* The behavior in the annotation of v1 gets its defaults when it is stored. */
+/* The behavior in the v1 annotation gets its defaults when it is stored. */
 static struct json convert(
     const struct api_kind *k, struct arena *a, struct json object, const char *api_version)
 {
@@ -72,7 +72,7 @@ static struct json convert(
                                         : object;
 }
 
-/* ---- what is wrong ---- */
+/* ---- validation ---- */
 
 static const char *const metric_types[] = {
     "ContainerResource", "External", "Object", "Pods", "Resource", NULL
@@ -80,7 +80,7 @@ static const char *const metric_types[] = {
 static const char *const select_policies[] = { "Disabled", "Max", "Min", NULL };
 static const char *const policy_types[] = { "Percent", "Pods", NULL };
 
-/* The same words for every text that must be there and can be in a path. */
+/* The same message for every required text that must be a valid path segment. */
 static void check_text(
     struct field_errors *e, struct json map, const char *path, const char *name, const char *detail)
 {
@@ -122,7 +122,7 @@ static void check_target(struct field_errors *e, struct json target, const char 
             e, field_child(e->arena, path, "averageUtilization"), use, "must be greater than 0");
 }
 
-/* Two members of a target of which one must be there, and of some kinds not both. */
+/* Two members of a target, one of which is required, and for some kinds only one is allowed. */
 struct alternatives {
     const char *first, *second, *missing_at, *missing, *both_at, *both;
 };
@@ -231,7 +231,7 @@ static void check_metric(struct field_errors *e, struct json metric, const char 
         if (json_present(source) && !present++)
             check_source(e, source, fields[i].field, field_child(a, path, fields[i].field));
     }
-    if (!expected) /* once more, as the server does */
+    if (!expected) /* a second time, as in the real server */
         field_not_supported(e, field_child(a, path, "type"), shown, metric_types);
     else if (!json_present(json_member(metric, expected)))
         field_required(e,

@@ -18,7 +18,7 @@ static const struct fill job_defaults[] = {
     { 0 },
 };
 
-/* A Job without labels has those of its Pods. */
+/* A Job without labels gets those of its Pods. */
 static struct json with_labels(struct arena *a, struct json object)
 {
     struct json labels = json_get(object, "spec.template.metadata.labels");
@@ -46,7 +46,8 @@ static struct json fill_job(struct arena *a, struct json o)
     return pod_template_fill(a, o, "spec.template");
 }
 
-/* The selector is the Job's own uid, and the Pods get it as labels, old and new ones. */
+/* The selector is the Job's own uid, and the Pods get it as labels, with the old and the new
+ * name. */
 static bool prepare_job(const struct api_write *w, struct json *object, struct error *err)
 {
     (void)err;
@@ -92,7 +93,7 @@ static struct json fill_cron_job(struct arena *a, struct json o)
     return pod_template_fill(a, o, "spec.jobTemplate.spec.template");
 }
 
-/* ---- what is wrong ---- */
+/* ---- validation ---- */
 
 static const char *const completion_modes[] = { "NonIndexed", "Indexed", NULL };
 
@@ -128,7 +129,7 @@ static void check_job_spec(struct field_errors *e, struct json spec, const char 
     builtin_job_check(e, spec, path);
 }
 
-/* The labels by which a Job's pods are found; those that have a prefix, if they were there. */
+/* The labels that select a Job's pods; prefixed ones only if they existed before. */
 static void check_job_labels(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const char path[] = "spec.template.metadata.labels";
@@ -154,7 +155,7 @@ static void check_job_labels(const struct api_write *w, struct json o, struct fi
     }
 }
 
-/* Unless the client takes care of it, the selector is the one that was made here. */
+/* Unless the client sets manualSelector, the selector must be the generated one. */
 static void check_generated(struct field_errors *e, struct json o)
 {
     struct json selector = json_get(o, "spec.selector");
@@ -171,7 +172,7 @@ static void check_generated(struct field_errors *e, struct json o)
             "`selector` not auto-generated");
 }
 
-/* Pods are named after the Job and their index. */
+/* Pod names contain the Job's name and the index. */
 static void check_pod_names(struct field_errors *e, struct json o)
 {
     struct error err;
@@ -209,7 +210,7 @@ static void check_job_parts(const struct api_write *w, struct json o, struct fie
             "`selector` does not match template `labels`");
 }
 
-/* What is wrong is told twice of a Job that changes: a habit. */
+/* Errors of an updated Job are reported twice, as in the real server. */
 static void check_job(const struct api_write *w, struct json o, struct field_errors *e)
 {
     bool made = !json_get_bool(o, "spec.manualSelector", false);
@@ -222,8 +223,8 @@ static void check_job(const struct api_write *w, struct json o, struct field_err
         check_job_parts(w, o, e);
 }
 
-/* A suspended Job of which nothing runs: queues set where its pods may go, and what they ask for.
- */
+/* A suspended Job without running pods: queueing controllers then set its node selectors and
+ * resources. */
 static bool is_at_rest(struct json job)
 {
     struct json suspended = json_find(json_get(job, "status.conditions"), "type", "Suspended");
@@ -233,7 +234,7 @@ static bool is_at_rest(struct json job)
            json_get_int(job, "status.active", 0) == 0;
 }
 
-/* The old containers with what the new ones of the same names ask for. */
+/* The old containers with the resources of the new ones with the same name. */
 static struct json with_resources(struct arena *a, struct json old, struct json fresh)
 {
     struct json_builder b;
@@ -250,7 +251,7 @@ static struct json with_resources(struct arena *a, struct json old, struct json 
     return json_list_end(&b);
 }
 
-/* What was, with everything of what is that may change while a Job is at rest. */
+/* The old template with the new values of all fields that may change while a Job is suspended. */
 static struct json with_free_parts(struct arena *a, struct json old, struct json fresh)
 {
     static const char *const free[] = {

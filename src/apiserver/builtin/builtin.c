@@ -1,4 +1,4 @@
-/* The table of built-in kinds, and what becomes of a row. */
+/* The table of built-in kinds, and how rows become kinds. */
 
 #include "apiserver/builtin/builtin.h"
 
@@ -17,19 +17,19 @@ enum row_flag {
     CONDITIONAL = 1 << 3, /* a PUT needs resourceVersion */
     PUT_CREATES = 1 << 4,
     SCALE = 1 << 5,
-    NO_COLLECTION = 1 << 6,  /* cannot be deleted all at once */
+    NO_COLLECTION = 1 << 6,  /* has no deletecollection */
     LABEL = 1 << 7,          /* the name is a DNS label */
-    FREE_NAME = 1 << 8,      /* it is whatever can be in a path */
-    RETURNS = 1 << 9,        /* a DELETE answers with the object */
-    CREATED_ONLY = 1 << 10,  /* it is posted and kept nowhere */
-    ADDRESS_NAME = 1 << 11,  /* it is an IP address */
-    FREE_BASE = 1 << 12,     /* generateName has no form of its own */
-    ANY_FINALIZER = 1 << 13, /* also one without a domain */
+    FREE_NAME = 1 << 8,      /* the name is anything allowed in a path */
+    RETURNS = 1 << 9,        /* a DELETE returns the object */
+    CREATED_ONLY = 1 << 10,  /* it can only be created, and is not stored */
+    ADDRESS_NAME = 1 << 11,  /* the name is an IP address */
+    FREE_BASE = 1 << 12,     /* generateName need not have the form of a name */
+    ANY_FINALIZER = 1 << 13, /* including those without a domain */
 };
 
-/* Lists of names are separated by commas. Columns are separated by |; behind the name of one stand
- * its type (# integer, ? boolean, @ date, otherwise a string), ! for the format "name", and + for
- * one that only wide output has. */
+/* Lists of names are separated by commas. Columns are separated by |. After the name of a column
+ * there may be its type (# integer, ? boolean, @ date, otherwise a string), ! for the format
+ * "name", and + for wide output only. */
 struct row {
     const char *kind, *plural, *short_names, *categories;
     unsigned flags;
@@ -41,7 +41,7 @@ struct row {
 struct group {
     const char *name, *version;
     int priority, version_priority;
-    const struct row *rows; /* kind NULL after the last */
+    const struct row *rows; /* terminated by kind NULL */
 };
 
 #define WORKLOAD (STATUS | GENERATION)
@@ -260,7 +260,7 @@ static const struct row discovery[] = {
 };
 /* clang-format on */
 
-/* Priorities as the real server's APIService objects have them. */
+/* The same priorities as the APIService objects of the real server. */
 static const struct group groups[] = {
     { "", "v1", 18000, 1, core },
     { "apiregistration.k8s.io", "v1", 20000, 15, registration },
@@ -411,7 +411,7 @@ static void add_kind(struct builtin *b, const struct group *g, const struct row 
     set_columns(b, k, row->columns);
 }
 
-/* Two kinds are served in two forms and stored in one. */
+/* Two kinds are served in two versions and stored in one. */
 static void set_storage_versions(struct builtin *b)
 {
     for (size_t i = 0; i < b->count; i++) {

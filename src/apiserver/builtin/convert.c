@@ -1,4 +1,4 @@
-/* Events of two groups: stored as v1. */
+/* Events in two groups: stored as v1. */
 
 #include "apiserver/builtin/convert.h"
 
@@ -16,7 +16,7 @@ static const struct rename event_names[] = {
     { "reportingComponent", "reportingController" },
 };
 
-/* Values that only one of the forms always has. */
+/* Fields that are always present in only one of the versions. */
 static struct json fill_event(struct arena *a, struct json o, bool core)
 {
     static const char *const always[] = { "firstTimestamp", "lastTimestamp", "eventTime" };

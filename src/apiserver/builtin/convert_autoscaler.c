@@ -1,5 +1,5 @@
-/* Autoscalers of two versions: stored as v2. An annotation of v1 holds what v1 has no field for, so
- * that reading and writing an object as v1 loses nothing. */
+/* Autoscalers in two versions: stored as v2. In v1 an annotation holds the fields that v1 does not
+ * have, so that reading and writing an object as v1 loses nothing. */
 
 #include "apiserver/builtin/convert.h"
 #include "apiserver/builtin/rules.h"
@@ -32,7 +32,7 @@ struct json convert_autoscaler_plain(struct arena *a, struct json object)
     return with_rest(a, object, json_none);
 }
 
-/* v1 has one metric: the use of the CPU. */
+/* v1 has one metric: CPU utilization. */
 static bool is_cpu_target(struct json metric)
 {
     return text_eq(json_get_text(metric, "resource.name"), "cpu") &&
@@ -77,7 +77,7 @@ static struct json to_v1(struct arena *a, struct json o)
     return json_with(a, o, "status.currentCPUUtilizationPercentage", used);
 }
 
-/* What the annotation holds, in v2's form; empty: nothing that can be read. */
+/* The content of the annotation, in v2's form; empty if it is unreadable. */
 static struct json read_rest(const struct api_kind *k, struct arena *a, struct json o)
 {
     struct json text = json_member(json_get(o, "metadata.annotations"), REST), rest;

@@ -1,5 +1,4 @@
-/* The small kinds of the core group and of others that need little: defaults and what they compute.
- */
+/* Small kinds of the core group and of other groups: defaults and derived fields. */
 
 #include "apiserver/builtin/pod/security_admit.h"
 #include "apiserver/builtin/rules.h"
@@ -32,7 +31,7 @@ static struct json fill_secret(struct arena *a, struct json o)
 
 /* ---- Namespace and Node ---- */
 
-/* Namespaces have their name as a label, so that selectors can name them. */
+/* Namespaces have their name as a label, for selectors. */
 static struct json fill_namespace(struct arena *a, struct json o)
 {
     struct json labels = json_get(o, "metadata.labels"), name = json_get(o, "metadata.name");
@@ -64,7 +63,7 @@ static bool prepare_namespace(const struct api_write *w, struct json *object, st
     return true;
 }
 
-/* Nodes begin as not ready. */
+/* New nodes are not ready. */
 static bool prepare_node(const struct api_write *w, struct json *object, struct error *err)
 {
     (void)err;
@@ -97,11 +96,11 @@ static struct json fill_node(struct arena *a, struct json o)
                : fill_path(a, o, "status.allocatable", json_get(o, "status.capacity"));
 }
 
-/* ---- what is wrong ---- */
+/* ---- validation ---- */
 
 #define DATA_MAX (1024 * 1024)
 
-/* Keys, and the size of all values together. */
+/* Keys, and the total size of all values. */
 static size_t check_data(struct field_errors *e, struct json data, const char *path)
 {
     static const struct check key = { "", CHECK_KEY };
@@ -128,12 +127,12 @@ static void check_config_map(const struct api_write *w, struct json o, struct fi
     if (bytes > DATA_MAX)
         field_error_add(e,
             FIELD_TOO_LONG,
-            "[]", /* so does the real one */
+            "[]", /* as in the real server */
             json_none,
             arena_printf(e->arena, "may not be more than %d bytes", DATA_MAX));
 }
 
-/* What is immutable stays so, and its data with it. */
+/* An immutable object stays immutable, and so does its data. */
 static void check_data_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const char *const parts[] = { "data", "binaryData" };
@@ -267,7 +266,7 @@ static void check_taints(struct field_errors *e, struct json taints)
     }
 }
 
-/* Of what there are no parts. */
+/* Resources that cannot be fractional. */
 static bool is_whole(struct arena *a, const char *name)
 {
     static const char *const counted[] = { "configmaps",
@@ -338,7 +337,7 @@ static void check_node(const struct api_write *w, struct json o, struct field_er
         field_invalid(e, path, ranges, "may specify no more than one CIDR for each IP family");
 }
 
-/* What a node has got it keeps. */
+/* Fields of a node that cannot be changed once they are set. */
 static void check_node_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
     struct json old = json_get(w->old, "spec.podCIDRs"), fresh = json_get(o, "spec.podCIDRs"),
@@ -364,7 +363,7 @@ const struct builtin_rules builtin_config_map = {
     .validate = check_config_map,
     .validate_change = check_data_change,
 };
-/* A pair of certificate and key in which nothing of the kind stands. */
+/* A TLS Secret whose certificate and key are invalid. */
 static void warn_secret(const struct api_write *w, struct json o)
 {
     static const struct {

@@ -23,7 +23,7 @@ static bool classes_begin(
     return ret->table;
 }
 
-/* Absent past the last. */
+/* Absent after the last. */
 static struct json classes_next(const struct api_write *w, struct classes *c)
 {
     const struct store_object *o = store_next(c->table, &c->cursor);
@@ -46,7 +46,7 @@ const char *defaults_class(
     struct classes c;
     if (!classes_begin(w, group, plural, &c))
         return NULL;
-    /* They come by name, so of those of one second the first is taken. */
+    /* They are sorted by name, so the first is taken if several were created in the same second. */
     for (struct json class_name; json_present(class_name = classes_next(w, &c));) {
         const char *made = json_get_text(class_name, "metadata.creationTimestamp");
         if (!made || !is_marked(class_name, marks) || (name && strcmp(made, newest) <= 0))

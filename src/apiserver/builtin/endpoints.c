@@ -33,7 +33,7 @@ static struct json fill_endpoint_slice(struct arena *a, struct json o)
 
 struct address {
     bool v6;
-    uint8_t bytes[16]; /* 4 of IPv4 */
+    uint8_t bytes[16]; /* 4 for IPv4 */
 };
 
 static bool read_address(const char *text, struct address *ret)
@@ -92,7 +92,7 @@ static bool is_mapped(const struct address *x)
     return x->v6 && starts(x, prefix, 96);
 }
 
-/* An address as one of its kind is written; false: it is not, and said so. */
+/* Checks that an address has the form of its type; false: it does not, and this was reported. */
 static bool check_address(struct field_errors *e, struct json ip, const char *path, bool canonical)
 {
     static const struct check rule = { "", CHECK_IP };
@@ -115,7 +115,7 @@ static bool check_address(struct field_errors *e, struct json ip, const char *pa
 
 /* ---- Endpoints ---- */
 
-/* One port needs no name. */
+/* A single port needs no name. */
 static void check_port_names(struct field_errors *e, struct json ports, const char *path)
 {
     for (size_t i = 0; i < ports.count && ports.count > 1; i++)
@@ -206,7 +206,7 @@ static void check_slice_addresses(const struct api_write *w, struct field_errors
     }
 }
 
-/* Where an endpoint is best used from. */
+/* The zones and nodes from which an endpoint should be used. */
 static void check_hints(struct field_errors *e, struct json hints, const char *path)
 {
     static const char *const lists[] = { "forZones", "forNodes" };

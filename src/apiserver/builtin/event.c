@@ -1,10 +1,10 @@
-/* Events, in the old form and the new. */
+/* Events, in the old and the new version. */
 
 #include "apiserver/builtin/convert.h"
 #include "apiserver/builtin/rules.h"
 #include "apiserver/rules/check.h"
 
-/* Times are there even if nobody gave them, and then nobody's. */
+/* Times are always present, possibly as null. */
 static bool prepare_event(const struct api_write *w, struct json *object, struct error *err)
 {
     static const char *const times[] = { "firstTimestamp", "lastTimestamp", "eventTime" };
@@ -35,7 +35,7 @@ static void check_length(struct field_errors *e, struct json v, const char *path
             e, path, json_str(""), arena_printf(e->arena, "can have at most %zu characters", most));
 }
 
-/* Whatever the form, the server speaks of the fields of the old one, but for who reports. */
+/* In both versions, errors use the field names of the old one, except for the reporter. */
 static void check_reporter(struct field_errors *e, struct json o, bool core)
 {
     const char *reporter = core ? "reportingComponent" : "reportingController";
@@ -106,7 +106,7 @@ static void check_event(const struct api_write *w, struct json o, struct field_e
         check_reporter(e, o, core);
 }
 
-/* A new event says what happened, once; only its series goes on. */
+/* An Event in the new version is immutable, except for its series. */
 static void check_new_event_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const struct {

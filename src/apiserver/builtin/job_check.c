@@ -1,12 +1,11 @@
-/* When a Job fails and when it has succeeded: what its policies, and the limits of its indexes, may
- * say. */
+/* Validates when a Job fails and when it succeeds: its policies and index limits. */
 
 #include "apiserver/builtin/rules.h"
 #include "apiserver/rules/check.h"
 
 #define RULES_MAX 20
 #define CODES_MAX 255
-/* A Job with indexes may have this many pods at once; with more completions, fewer. */
+/* An indexed Job may run this many pods at once; with more completions, fewer. */
 #define MANY_INDEXES 100000
 #define FEW_PODS 10000
 
@@ -78,7 +77,7 @@ static void check_indexes(const struct job *j)
             j->e, path_of(j, "backoffLimitPerIndex"), "when maxFailedIndexes is specified");
 }
 
-/* ---- when it fails ---- */
+/* ---- failure ---- */
 
 static bool has_container(struct json tmpl, const char *name)
 {
@@ -89,7 +88,7 @@ static bool has_container(struct json tmpl, const char *name)
     return false;
 }
 
-/* Written as a Go list is; without one, it is missing. */
+/* Lists the choices as a Go list; a missing value is reported as required. */
 static void check_choice(
     struct field_errors *e, struct json v, const char *path, const char *const *allowed)
 {
@@ -199,9 +198,10 @@ static void check_failure(const struct job *j)
         check_failure_rule(j, *rule, field_index(j->e->arena, path, i++));
 }
 
-/* ---- when it has succeeded ---- */
+/* ---- success ---- */
 
-/* What is wrong with "0,2-4" below a limit, or NULL; *ret_total indexes are in it. */
+/* The error of an index list such as "0,2-4" with this limit, or NULL; *ret_total is the number of
+ * indexes. */
 static const char *parse_indexes(
     struct arena *a, const char *text, int64_t limit, int64_t *ret_total)
 {

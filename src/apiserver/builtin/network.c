@@ -1,11 +1,11 @@
-/* Ingresses and leases. Nothing here acts on Ingresses, so their specs have no rules. */
+/* Ingresses and Leases. Nothing here acts on Ingresses, so their specs are not validated. */
 
 #include "apiserver/builtin/defaults.h"
 #include "apiserver/builtin/rules.h"
 #include "apiserver/builtin/warn.h"
 #include "apiserver/rules/check.h"
 
-/* A new one that names no class, in neither place, gets the cluster's. */
+/* A new Ingress without a class, in the field or the annotation, gets the default class. */
 static bool prepare_ingress(const struct api_write *w, struct json *object, struct error *err)
 {
     static const char *const marks[] = { "ingressclass.kubernetes.io/is-default-class", NULL };

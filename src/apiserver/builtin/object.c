@@ -1,4 +1,4 @@
-/* How all built-in kinds behave; what differs between them is in their rules. */
+/* The behaviour of all built-in kinds; the differences are in their rules. */
 
 #include "apiserver/builtin/rules.h"
 
@@ -18,13 +18,13 @@ static struct json fill(const struct api_kind *k, struct arena *a, struct json o
     return rules->fill ? rules->fill(a, object) : object;
 }
 
-/* The status of an object that has none yet. */
+/* The initial status of an object. */
 static struct json empty_status(const struct api_write *w)
 {
     return json_member(schema_empty_object(w->arena, w->kind->schema), "status");
 }
 
-/* Metadata that comes with a status, without what this kind ignores there. */
+/* The metadata in a write of the status, without the parts that this kind ignores. */
 static struct json status_metadata(const struct api_write *w, struct json object)
 {
     struct arena *a = w->arena;
@@ -41,7 +41,7 @@ static struct json status_metadata(const struct api_write *w, struct json object
     return json_with_member(a, json_member(object, "metadata"), "managedFields", owners);
 }
 
-/* A write of the object keeps the old status, a write of the status keeps all but that. */
+/* A write of the object keeps the old status, and a write of the status keeps everything else. */
 static struct json keep_other_part(const struct api_write *w, struct json object)
 {
     struct json old = w->old;
@@ -83,10 +83,10 @@ static bool admit(const struct api_write *w, struct json object, struct error *e
     return !rules->admit || rules->admit(w, object, err);
 }
 
-/* Selectors that are not "what is at this path, or nothing". */
+/* Field selectors that are not simply a path. */
 static const struct {
     const char *path, *from, *otherwise;
-    const char *second; /* where else it may stand; NULL: nowhere */
+    const char *second; /* an alternative path; NULL: none */
 } odd_fields[] = {
     { "spec.hostNetwork", "spec.hostNetwork", "false", NULL },
     { "spec.unschedulable", "spec.unschedulable", "false", NULL },

@@ -1,4 +1,4 @@
-/* Disruption budgets and limits. */
+/* PodDisruptionBudgets and LimitRanges. */
 
 #include "apiserver/builtin/rules.h"
 #include "apiserver/core/call.h"
@@ -52,7 +52,7 @@ static void check_disruption_budget(
 /* ---- LimitRange ---- */
 
 const struct builtin_rules builtin_disruption_budget = { .validate = check_disruption_budget };
-/* Maxima are limits where there are none, and limits or minima requests. */
+/* Maxima are the default for limits; limits, or else minima, are the default for requests. */
 static struct json fill_limit(struct arena *a, struct json item)
 {
     static const struct {
@@ -75,9 +75,9 @@ static struct json fill_limit_range(struct arena *a, struct json o)
     return fill_each(a, o, "spec.limits.*", fill_limit);
 }
 
-/* ---- what is wrong with a LimitRange ---- */
+/* ---- validation of a LimitRange ---- */
 
-/* One value above another of the same resource; the message names the path of the first. */
+/* One value must not exceed another of the same resource; the message has the path of the first. */
 static void check_order(
     struct field_errors *e, struct json item, const char *here, const char *const *rule)
 {
@@ -184,7 +184,7 @@ static void check_limit_range(const struct api_write *w, struct json o, struct f
     }
 }
 
-/* One without a name gets one. */
+/* An unnamed entry gets a name. */
 static bool prepare_limit_range(const struct api_write *w, struct json *object, struct error *err)
 {
     (void)err;

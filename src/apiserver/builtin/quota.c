@@ -1,11 +1,11 @@
-/* What a ResourceQuota may say. What it does is in quota.c. */
+/* Validates ResourceQuotas. They are enforced in controllers/quota.c. */
 
 #include "apiserver/builtin/rules.h"
 #include "apiserver/controllers/quota.h"
 #include "apiserver/rules/check.h"
 #include "base/quantity.h"
 
-/* The names without a '/' that can be limited, and what else is true of them. */
+/* The resource names without a '/' that can be limited, and their properties. */
 enum { COUNT = 1, POD = 2, COMPUTE = 4, CLAIM = 8 };
 static const struct {
     const char *name;
@@ -32,11 +32,11 @@ static const struct {
     { "services.loadbalancers", COUNT },
 };
 
-/* Scopes, and which of the standard names they go with. */
+/* Scopes, and the standard resources that they support. */
 static const struct scope {
     const char *name;
     unsigned of;
-    bool exists; /* takes no other operator */
+    bool exists; /* supports only the operator Exists */
 } scopes[] = {
     { "Terminating", POD | COMPUTE, true },
     { "NotTerminating", POD | COMPUTE, true },
@@ -87,7 +87,7 @@ static void check_amounts(struct field_errors *e, struct json amounts, const cha
     }
 }
 
-/* A scope of scopes or of the selector; wrong: the value that messages show. */
+/* A scope in `scopes` or in the selector; wrong: the value shown in messages. */
 static void check_scope(struct field_errors *e, struct json spec, struct json name,
     struct json wrong, const char *path, const char *name_path)
 {

@@ -44,7 +44,7 @@ static struct json requirements_text(struct arena *a, struct requirement *all, s
     return json_strf(a, "%s", count ? buf_text(&b) : "<none>");
 }
 
-/* In the order of what is printed, not of the keys: a.b=c is before a=b. */
+/* Sorted by the printed text, not by key: a.b=c is before a=b. */
 static struct json labels_text(struct arena *a, struct json labels)
 {
     size_t count = 0;
@@ -95,7 +95,7 @@ static struct json name_text(struct arena *a, struct json o)
     return json_present(name) ? name : json_str("");
 }
 
-/* ---- functions of one kind ---- */
+/* ---- functions for single kinds ---- */
 
 static struct json access_modes(struct arena *a, struct json modes)
 {
@@ -335,7 +335,7 @@ static struct json suspend_text(struct arena *a, struct json o, int64_t wall_ms)
 /* clang-format off */
 static const struct cell name_and_age[] = { NAME, AGE, { 0 } };
 
-/* Kinds that are not here have a name and an age. */
+/* Kinds that are not listed have name and age. */
 static const struct {
     const char *kind;
     struct cell cells[12];

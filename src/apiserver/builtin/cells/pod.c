@@ -1,4 +1,4 @@
-/* The cells of Pods, Jobs, autoscalers, Nodes and Events, which take some thought. */
+/* The cells of Pods, Jobs, autoscalers, Nodes and Events, which are more complex. */
 
 #include "apiserver/builtin/cells/cells.h"
 #include "apiserver/core/table.h"
@@ -24,7 +24,7 @@ static void note_restarts(struct pod_summary *s, struct json status)
     const char *when = json_get_text(status, "lastState.terminated.finishedAt");
     s->restarts += json_get_int(status, "restartCount", 0);
     if (when && (!s->last_restart || strcmp(when, s->last_restart) > 0))
-        s->last_restart = when; /* of one format, so their texts compare */
+        s->last_restart = when; /* all have the same format, so texts can be compared */
 }
 
 static const char *ended(struct arena *a, struct json terminated, const char *before)
@@ -46,7 +46,7 @@ static bool has_condition(struct json o, const char *type)
     return text_eq(json_get_text(c, "status"), "True");
 }
 
-/* True: init containers are still at work. */
+/* True if init containers are still running. */
 static bool sum_init(
     struct arena *a, struct json pod, struct pod_summary *s, struct pod_summary *sidecars)
 {
@@ -168,7 +168,7 @@ struct json cell_pod_gates(struct arena *a, struct json pod, int64_t wall_ms)
 struct json cell_job_status(struct arena *a, struct json o, int64_t wall_ms)
 {
     static const struct {
-        const char *condition, *text; /* condition NULL: being deleted */
+        const char *condition, *text; /* condition NULL: terminating */
     } rows[] = {
         { "Complete", "Complete" },
         { "Failed", "Failed" },
@@ -328,7 +328,7 @@ struct json cell_node_kernel(struct arena *a, struct json o, int64_t wall_ms)
     return made_for ? json_strf(a, "%s (%s)", version, made_for) : json_str(version);
 }
 
-/* ---- Events, in both forms ---- */
+/* ---- Events, in both versions ---- */
 
 static const char *event_text(struct json o, const char *core, const char *other)
 {

@@ -1,5 +1,5 @@
-/* The ServiceAccount of a Pod: every Pod has one, and its token is mounted into every container
- * that does not say otherwise. */
+/* The ServiceAccount of a Pod. Every Pod has one, and its token is mounted into every container
+ * unless this is switched off. */
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/core/meta.h"
@@ -7,7 +7,7 @@
 
 #define TOKEN_MOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
 #define TOKEN_VOLUME "kube-api-access-"
-/* An hour, told apart from one that somebody asked for. */
+/* An hour, but distinguishable from a value that a client set. */
 #define TOKEN_SECONDS 3607
 
 static struct json token_volume(struct arena *a, const char *name)
@@ -50,7 +50,7 @@ static bool mounts_token(struct json container)
     return false;
 }
 
-/* Every container of the list gets the mount; *any: one of them did. */
+/* Adds the mount to every container in the list; *any: at least one got it. */
 static struct json mount_all(
     struct arena *a, struct json spec, const char *list, const char *volume, bool *any)
 {
@@ -84,7 +84,7 @@ static struct json mount_token(const struct api_write *w, struct json spec)
     return any && !there ? with_item(a, spec, "volumes", token_volume(a, volume)) : spec;
 }
 
-/* The Pod says whether it wants the token, else its account, else it does. */
+/* The Pod decides whether it wants the token, then its account; the default is yes. */
 static bool wants_token(struct json spec, struct json account)
 {
     return json_get_bool(spec,

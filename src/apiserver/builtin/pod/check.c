@@ -1,4 +1,4 @@
-/* What is wrong with the containers of a pod spec. */
+/* Validates the containers of a pod spec. */
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/rules/check.h"
@@ -38,8 +38,7 @@ static void check_ports(struct field_errors *e, struct json c, const char *path)
     }
 }
 
-/* Two containers that run at the same time cannot have the same port of the node; path is theirs.
- */
+/* Containers that run at the same time cannot use the same host port; path is that of the list. */
 static void check_host_ports(
     struct field_errors *e, const struct json *containers, size_t count, const char *path)
 {
@@ -64,7 +63,7 @@ static void check_host_ports(
     }
 }
 
-/* ---- when it starts again ---- */
+/* ---- restart rules ---- */
 
 #define RULES_MAX 20
 #define EXIT_CODES_MAX 255
@@ -110,7 +109,7 @@ static void check_restarts(struct field_errors *e, struct json c, const char *pa
 
 /* ---- containers ---- */
 
-/* What all sorts of containers have. */
+/* The common part of all container types. */
 static void check_container(
     struct field_errors *e, struct json c, struct json spec, struct json volumes, const char *path)
 {
@@ -131,7 +130,7 @@ static void check_container(
     const char *image_path = field_child(e->arena, path, "image");
     if (check_is_empty(image))
         field_required(e, image_path, NULL);
-    else if (!strstr(path, "emplate.") && /* " " is a token in some people's templates */
+    else if (!strstr(path, "emplate.") && /* some templates use " " as a placeholder */
              (image.string[0] == ' ' || image.string[image.count - 1] == ' '))
         field_invalid(e, image_path, image, "must not have leading or trailing whitespace");
     check_table(e, c, path, message_rules);
@@ -173,7 +172,7 @@ void pod_containers_check(
         if (json_index_find(&main_names, name) >= 0 ||
             (!check_is_empty(name) && json_index_again(&init_names, (uint32_t)i)))
             field_duplicate(e, field_child(e->arena, here, "name"), name);
-        check_host_ports(e, &init.items[i], 1, init_path); /* one after the other, each as [0] */
+        check_host_ports(e, &init.items[i], 1, init_path); /* one by one, each as [0] */
         if (text_eq(json_get_text(c, "restartPolicy"), "Always"))
             pod_probes_check(e, c, here, grace);
         else

@@ -1,16 +1,16 @@
-/* What is wrong with the security context of a container. */
+/* Validates the security context of a container. */
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/rules/check.h"
 #include "base/buf.h"
 
-/* ---- as the server shows it ---- */
+/* ---- printing a security context ---- */
 
-/* The server prints its own struct: all fields, by their names in Go. */
+/* The server prints its own struct in messages: all fields, with their names in Go. */
 struct shown_field {
     const char *member, *name;
-    const struct shown_field *fields; /* of a struct */
-    const char *otherwise;            /* "null" if not said */
+    const struct shown_field *fields; /* for a struct */
+    const char *otherwise;            /* the text if unset; "null" by default */
 };
 
 static const struct shown_field capability_fields[] = {

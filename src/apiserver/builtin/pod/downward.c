@@ -1,4 +1,4 @@
-/* What is wrong with references to a pod's own fields and to the resources of its containers. */
+/* Validates references to a pod's own fields and to the resources of its containers. */
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/rules/check.h"
@@ -11,7 +11,7 @@ static bool is_one_of(const char *text, const char *const *list)
     return *list;
 }
 
-/* The fields that have a name here at all; which of them can be used depends on the place. */
+/* All known fields; which of them are allowed depends on the place. */
 static const char *const known_fields[] = { "metadata.annotations",
     "metadata.labels",
     "metadata.name",
@@ -41,7 +41,7 @@ static const char *split_subscript(struct arena *a, const char *field, const cha
 static void check_subscript(
     struct field_errors *e, const char *map, const char *key, const char *path)
 {
-    /* Keys of annotations are compared without their case, keys of labels with it. */
+    /* Annotation keys ignore case, label keys do not. */
     const char *shown = text_eq(map, "metadata.annotations") ? check_lower(e->arena, key) : key;
     check_label_key(e, json_str(shown), path, shown);
 }
@@ -65,7 +65,7 @@ void pod_field_ref_check(
         why = arena_printf(e->arena, "field label does not support subscript: %s", field);
     else if (!map && !is_one_of(field, known_fields) && !text_eq(field, "spec.host"))
         why = arena_printf(e->arena, "field label not supported: %s", field);
-    /* An old name. */
+    /* An old name of the field. */
     if (text_eq(field, "spec.host"))
         field = "spec.nodeName";
     if (why)
@@ -99,7 +99,7 @@ static const char *const byte_divisors[] = {
     "with the "
 
 static const struct {
-    const char *resource; /* what a name after "limits." or "requests." begins with */
+    const char *resource; /* prefix after "limits." or "requests." */
     const char *const *divisors;
     const char *words;
 } divisors[] = {

@@ -1,4 +1,4 @@
-/* What is wrong with the environment of a container. */
+/* Validates the environment of a container. */
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/rules/check.h"
@@ -36,7 +36,7 @@ static void check_env_name(struct field_errors *e, struct json name, const char 
             "other than '='");
 }
 
-/* A variable of a file that another container writes. */
+/* A variable from a file that another container writes. */
 static void check_file_ref(
     struct field_errors *e, struct json ref, struct json volumes, const char *path)
 {

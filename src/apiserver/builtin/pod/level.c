@@ -1,4 +1,4 @@
-/* Resources of a pod as a whole, which its containers share. */
+/* Pod-level resources, which the containers share. */
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/rules/check.h"
@@ -61,9 +61,9 @@ struct json pod_level_fill(struct arena *a, struct json spec)
     return json_with_member(a, spec, "resources", json_with_member(a, whole, "requests", requests));
 }
 
-/* ---- what is wrong ---- */
+/* ---- validation ---- */
 
-/* Those that are shared; the others are told. */
+/* Returns the resources that are supported at the pod level; others are reported. */
 static struct json check_names(struct field_errors *e, struct json amounts, const char *path)
 {
     static const char *const allowed[] = { "cpu", "hugepages-", "memory", NULL };

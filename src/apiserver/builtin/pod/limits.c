@@ -1,4 +1,4 @@
-/* LimitRanges: what they fill in for containers that say nothing, and what they refuse. */
+/* LimitRanges: their defaults for containers, and their limits. */
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/core/meta.h"
@@ -10,7 +10,7 @@
 
 static const char *const container_lists[] = { "containers", "initContainers" };
 
-/* ---- the ranges of a namespace ---- */
+/* ---- the LimitRanges of a namespace ---- */
 
 struct ranges {
     const struct api_kind *kind;
@@ -28,7 +28,7 @@ static bool ranges_begin(const struct api_write *w, const char *ns, struct range
     return true;
 }
 
-/* The limits of the next one; absent past the last. */
+/* The limits of the next one; absent after the last. */
 static struct json ranges_next(const struct api_write *w, struct ranges *r)
 {
     const struct store_object *o = store_next(r->table, &r->cursor);
@@ -37,7 +37,7 @@ static struct json ranges_next(const struct api_write *w, struct ranges *r)
 
 /* ---- defaults ---- */
 
-/* resources.limits or .requests of a container with what it lacks; the names go into set. */
+/* Adds defaults to resources.limits or .requests of a container; the added names go into `set`. */
 static struct json fill_amounts(
     struct arena *a, struct json container, const char *part, struct json amounts, struct buf *set)
 {
@@ -118,7 +118,7 @@ void pod_limits_fill(const struct api_write *w, struct json *object)
     *object = json_with(a, *object, "metadata.annotations", annotations);
 }
 
-/* ---- what is refused ---- */
+/* ---- enforcement ---- */
 
 struct verdict {
     struct arena *arena;
@@ -149,7 +149,7 @@ static struct amount amount_of(struct json amounts, const char *name)
     return x;
 }
 
-/* What one entry of a range asks of what a container, a Pod or a claim has. */
+/* Checks one entry of a LimitRange against the resources of a container, a Pod or a claim. */
 static void check_range(
     struct verdict *v, struct json limit, struct json requests, struct json limits, bool claim)
 {
@@ -233,7 +233,7 @@ static void check_ratio(
     }
 }
 
-/* ---- a Pod as a whole ---- */
+/* ---- whole Pods ---- */
 
 static const char *amount_text(struct arena *a, struct quantity like, int64_t milli)
 {
@@ -242,7 +242,7 @@ static const char *amount_text(struct arena *a, struct quantity like, int64_t mi
     return quantity_canonical(a, arena_printf(a, "%lldm", (long long)milli));
 }
 
-/* All containers together, or the largest init container if that needs more. */
+/* The sum of all containers, or the largest init container if it needs more. */
 static struct json pod_amounts(
     struct arena *a, struct json spec, const char *part, struct json names)
 {

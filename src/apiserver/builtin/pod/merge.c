@@ -1,5 +1,5 @@
-/* Keys of labels of terms (matchLabelKeys) become part of their selectors, with the values that
- * the Pod has when it is created. */
+/* matchLabelKeys of a term are added to its selector, with the values that the Pod has when it is
+ * created. */
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/rules/check.h"

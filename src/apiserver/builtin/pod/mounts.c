@@ -1,5 +1,4 @@
-/* What is wrong with what a container mounts of the volumes of its pod, as folders or as devices.
- */
+/* Validates the volume mounts and devices of a container. */
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/rules/check.h"
@@ -22,7 +21,7 @@ static struct json find_volume(const struct volume_index *x, struct json name)
     return at < 0 ? json_none : x->list.items[at];
 }
 
-/* Names and places of mounts or devices. */
+/* Names and paths that are in use. */
 struct taken {
     struct json_index names, places;
 };
@@ -46,7 +45,7 @@ static bool is_there(const struct json_index *x, struct json text)
     return json_index_find(x, text) >= 0;
 }
 
-/* Where parts of a volume go; the server leaves the index out of these paths. */
+/* Paths inside a volume; the server's error paths omit the index. */
 static void check_sub_paths(
     struct field_errors *e, struct json m, const char *path, const char *here)
 {

@@ -9,7 +9,7 @@
 
 static const char *const container_lists[] = { "containers", "initContainers" };
 
-/* The old containers with the resources of the new ones of the same name. */
+/* The old containers with the resources of the new ones with the same name. */
 static struct json with_resources(struct arena *a, struct json old, struct json fresh)
 {
     static const char *const fields[] = { "resources", "resizePolicy" };
@@ -121,7 +121,7 @@ static bool is_mutable(const char *resource)
     return text_eq(resource, "cpu") || text_eq(resource, "memory");
 }
 
-/* What one list of amounts loses or gains that cannot be changed. */
+/* Whether a list of resources adds or removes entries that are immutable. */
 static void check_amounts(struct json old, struct json fresh, bool *fixed, bool *removed)
 {
     json_each_member (m, old) {

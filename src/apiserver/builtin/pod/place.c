@@ -1,4 +1,4 @@
-/* What is wrong with what a pod says about where it runs. */
+/* Validates the scheduling fields of a pod. */
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/rules/check.h"
@@ -10,7 +10,7 @@ static const char *const node_operators[] = {
     "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", NULL
 };
 
-/* labels: whether each value is to be one, as it need not where a term is only preferred. */
+/* labels: values must be valid labels, which is not required in preferred terms. */
 static void check_expressions(
     struct field_errors *e, struct json term, const char *path, bool labels)
 {
@@ -44,7 +44,7 @@ static void check_expressions(
     }
 }
 
-/* Of a node only the name can be chosen by, one name. */
+/* Nodes can be selected only by name, with exactly one name. */
 static void check_fields(struct field_errors *e, struct json term, const char *path)
 {
     size_t i = 0;
@@ -89,7 +89,7 @@ static void check_weight(struct field_errors *e, struct json term, const char *p
             "must be in the range 1-100");
 }
 
-/* Keys of labels that pods have to have in common, or not. */
+/* Label keys for matchLabelKeys and mismatchLabelKeys. */
 static void check_label_keys(
     struct field_errors *e, struct json owner, const char *path, const char *name)
 {
@@ -101,7 +101,7 @@ static void check_label_keys(
         check_name(e, keys.items[i], field_index(e->arena, here, i), NAME_LABEL_KEY);
 }
 
-/* A key that the selector has twice: what is made of the keys would not be told apart. */
+/* A key that is in the selector already: generated requirements could not be distinguished. */
 static void check_keys_in_selector(struct field_errors *e, struct json owner, const char *path)
 {
     struct json keys = json_member(owner, "matchLabelKeys"),
@@ -213,8 +213,7 @@ void pod_affinity_check(struct field_errors *e, struct json spec, const char *pa
 
 static const char *const spread_actions[] = { "DoNotSchedule", "ScheduleAnyway", NULL };
 
-/* A key and what to do without it, together, are one kind of constraint. Whether each comes again
- * further on. */
+/* A topology key and an action must be a unique pair. Returns which pairs occur again later. */
 static const bool *which_come_again(struct arena *a, struct json constraints)
 {
     bool *again = arena_array(a, constraints.count, sizeof(*again));
@@ -229,7 +228,7 @@ static const bool *which_come_again(struct arena *a, struct json constraints)
     return again;
 }
 
-/* What a constraint has beside its key, its action and its selector. */
+/* The other fields of a constraint: without key, action and selector. */
 static void check_spread_rest(struct field_errors *e, struct json c, const char *path)
 {
     static const char *const policies[] = { "Honor", "Ignore", NULL };

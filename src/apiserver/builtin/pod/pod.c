@@ -1,4 +1,4 @@
-/* Defaults of pods: what the server's code fills in, and what its admission plugins add. */
+/* Defaults of pods: those of the API, and those of admission plugins. */
 
 #include "apiserver/builtin/pod/pod.h"
 
@@ -45,14 +45,14 @@ static const struct fill container_defaults[] = {
 #define IMAGE_STEP "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 #define DIGEST "@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
 
-/* Images without a tag or with the tag latest are always pulled. What is no name of an image, as
- * one that looks like a digest, has no tag. */
+/* Images without a tag, or with the tag latest, are always pulled. An invalid image name, such as
+ * an incomplete digest, has no tag. */
 static const char *pull_policy(const char *image)
 {
     static const char form[] =
         "^(?:" HOST "/)?" IMAGE_STEP "(?:/" IMAGE_STEP ")*(?::latest(?:" DIGEST ")?)?$";
     const char *slash = strrchr(image, '/'), *tag = strchr(slash ? slash : image, ':');
-    if (tag && !text_starts(tag, ":latest")) /* most are so: no need to look closely */
+    if (tag && !text_starts(tag, ":latest")) /* most images: no need to parse further */
         return "IfNotPresent";
     bool is_digest = strlen(image) == 64 && strspn(image, "0123456789abcdef") == 64;
     return !is_digest && pattern_matches(form, str_of(image)) ? "Always" : "IfNotPresent";
@@ -127,9 +127,9 @@ struct json pod_template_fill(struct arena *a, struct json object, const char *p
     return fill_each(a, object, arena_printf(a, "%s.spec", path), pod_spec_fill);
 }
 
-/* ---- a Pod itself ---- */
+/* ---- Pods ---- */
 
-/* Limits are requests where there are none. */
+/* Limits are the default for requests. */
 static struct json fill_requests(struct arena *a, struct json resources)
 {
     json_each_member (limit, json_member(resources, "limits")) {
@@ -152,9 +152,9 @@ static struct json fill_pod(struct arena *a, struct json pod)
 {
     static const char grace[] = "spec.terminationGracePeriodSeconds";
     pod = fill_each(a, pod, "spec", pod_spec_fill);
-    if (json_get_int(pod, grace, 0) < 0) /* templates stay as they are */
+    if (json_get_int(pod, grace, 0) < 0) /* not for templates */
         pod = json_with(a, pod, grace, json_int(1));
-    if (json_get_bool(pod, "spec.hostNetwork", false)) { /* there, too */
+    if (json_get_bool(pod, "spec.hostNetwork", false)) { /* not for templates */
         pod = fill_each(a, pod, "spec.containers.*.ports.*", fill_host_port);
         pod = fill_each(a, pod, "spec.initContainers.*.ports.*", fill_host_port);
     }
@@ -164,7 +164,7 @@ static struct json fill_pod(struct arena *a, struct json pod)
     return fill_path(a, pod, "spec.enableServiceLinks", json_bool(true));
 }
 
-/* Every container has limits for CPU and memory that are its requests. */
+/* All containers have CPU and memory limits, and equal requests. */
 static bool is_guaranteed(struct json containers)
 {
     static const char *const names[] = { "cpu", "memory" };
@@ -211,7 +211,7 @@ static bool tolerates(struct json tolerations, const char *key)
     return false;
 }
 
-/* Pods stay on a node that is gone for five minutes. */
+/* Pods stay bound to an unreachable node for five minutes. */
 static struct json add_tolerations(struct arena *a, struct json spec)
 {
     static const char *const keys[] = { "node.kubernetes.io/not-ready",
@@ -240,7 +240,7 @@ static struct json read_class(
     return apiserver_read(w->server, w->arena, k, "", name);
 }
 
-/* The priority, and whether others are removed for it, are those of the Pod's class. */
+/* The priority and the preemption policy come from the Pod's PriorityClass. */
 static bool find_priority(const struct api_write *w, struct json object, int64_t *ret,
     struct json *policy, struct error *err)
 {
@@ -304,7 +304,7 @@ struct json pod_runtime_read(const struct api_write *w, struct json pod)
     return json_if(class_name, read_class(w, "node.k8s.io", "RuntimeClass", class_name));
 }
 
-/* The condition of a Pod that is not to be scheduled yet. */
+/* The condition of a Pod with scheduling gates. */
 static struct json gated(const struct api_write *w)
 {
     return json_map(w->arena,
@@ -387,7 +387,7 @@ static const char *const free_fields[] = {
     "containers", "initContainers", "activeDeadlineSeconds", "tolerations", "schedulingGates"
 };
 
-/* The new spec, with what may be changed as it was. */
+/* The new spec, with the old values of all mutable fields. */
 static struct json with_free_fields(struct arena *a, struct json old, struct json fresh)
 {
     for (size_t f = 2; f < lengthof(free_fields); f++)
@@ -414,7 +414,7 @@ static struct json bare_tolerations(struct arena *a, struct json spec)
     return json_list_end(&b);
 }
 
-/* Of a Pod that runs, only a few fields can be changed. */
+/* Only a few fields of a Pod can be changed. */
 static void check_pod_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
     struct arena *a = w->arena;

@@ -27,8 +27,8 @@ static bool read_version(const char *text, int64_t *ret)
     return true;
 }
 
-/* What the two labels of a mode say. bad: the level that means one that there is not. Returns
- * whether there is a level, and a good one. */
+/* Reads the two labels of a mode. bad: the level to use for an invalid value. Returns whether there
+ * is a valid level. */
 static bool read_mode(struct json labels, const char *mode, enum pod_level bad,
     struct pod_standard *ret, struct field_errors *errors)
 {
@@ -60,7 +60,7 @@ struct pod_policy pod_policy_read(struct json labels, struct field_errors *error
     bool enforced = read_mode(labels, "enforce", POD_RESTRICTED, &p.enforce, errors);
     read_mode(labels, "audit", POD_PRIVILEGED, &audit, errors);
     read_mode(labels, "warn", POD_PRIVILEGED, &p.warn, errors);
-    /* Who enforces and does not speak of warnings wants them, too: workloads get no others. */
+    /* If only `enforce` is set, it also applies to warnings, because workloads get nothing else. */
     if (enforced && !json_present(json_member(labels, POD_SECURITY_PREFIX "warn"))) {
         p.warn.level = p.enforce.level;
         if (!json_present(json_member(labels, POD_SECURITY_PREFIX "warn-version")))

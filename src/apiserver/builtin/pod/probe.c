@@ -1,4 +1,4 @@
-/* What is wrong with the probes and the hooks of a container. */
+/* Validates the probes and lifecycle hooks of a container. */
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/rules/check.h"
@@ -82,7 +82,7 @@ static const struct action hook_actions[] = {
     { 0 },
 };
 
-/* Only the first action is looked at; others may not be. */
+/* Only the first action is validated; more than one is an error. */
 static void check_handler(struct field_errors *e, struct json h, const char *path,
     const struct action *actions, int64_t grace)
 {

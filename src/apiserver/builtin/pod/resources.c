@@ -1,4 +1,4 @@
-/* What is wrong with the resources of a container: amounts, and how it can be resized. */
+/* Validates the resources of a container: amounts, and the resize policy. */
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/rules/check.h"
@@ -17,7 +17,7 @@ static bool is_of_containers(const char *name)
            text_starts(name, "hugepages-");
 }
 
-/* Names that mean something elsewhere, as in quotas. */
+/* Names with a meaning elsewhere, such as in quotas. */
 static bool is_standard(const char *name)
 {
     static const char *const others[] = { "configmaps",
@@ -61,7 +61,7 @@ static void check_resource_name(struct field_errors *e, const char *name, const 
         field_invalid(e, path, json_str(name), "must be a standard resource for containers");
 }
 
-/* Whole pages of the size that the name says. */
+/* A whole number of pages of the size in the name. */
 static bool is_in_pages(const char *name, struct quantity amount)
 {
     struct quantity page;

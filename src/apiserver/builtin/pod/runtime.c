@@ -1,4 +1,4 @@
-/* The RuntimeClass of a Pod: what it costs beside its containers, and where it can run. */
+/* The RuntimeClass of a Pod: its overhead and its scheduling constraints. */
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/core/meta.h"
@@ -42,7 +42,7 @@ static const char *text_at(struct json map, const char *key)
     return text ? text : "";
 }
 
-/* Whether everything that t tolerates, all does, too. */
+/* Whether `all` tolerates everything that t tolerates. */
 static bool covers(struct json all, struct json t)
 {
     struct json seconds = json_member(all, "tolerationSeconds"),
@@ -62,7 +62,8 @@ static bool covers(struct json all, struct json t)
                          text_eq(text_at(t, "value"), text_at(all, "value")));
 }
 
-/* The Pod's and the class's; none that another one covers, of equal ones the first. */
+/* The tolerations of the Pod and the class, without those that another one covers; of equal ones
+ * the first is kept. */
 static struct json merge_tolerations(struct arena *a, struct json own, struct json more)
 {
     struct json_builder both, kept;

@@ -4,22 +4,22 @@
 
 #include "base/buf.h"
 
-/* ---- what the checks are made of ---- */
+/* ---- helpers of the checks ---- */
 
 struct subject {
     struct arena *arena;
     struct json meta, spec;
     int64_t minor;
-    const char *reason; /* of the check at work, which may put it into the plural */
+    const char *reason; /* of the current check, which may change it to the plural */
 };
 
 enum { FINE = 0, BAD = 1, LACKS = 2 };
 
 struct findings {
-    struct json_builder values; /* a set: what was bad */
+    struct json_builder values; /* a set: the invalid values */
     struct json bad, lacking;   /* names of containers */
-    int pod;                    /* what the pod itself is */
-    bool user, role;            /* set in seLinuxOptions */
+    int pod;                    /* the result for the pod itself */
+    bool user, role;            /* fields set in seLinuxOptions */
 };
 
 /* owner: the pod's spec or a container. */
@@ -85,7 +85,7 @@ static const char *named(struct arena *a, const char *what, struct json names)
     return arena_printf(a, "%s%s %s", what, plural(names), quoted(a, names));
 }
 
-/* pod and container "a"; NULL: neither is bad. */
+/* `pod and container "a"`; NULL: neither is invalid. */
 static const char *setters(struct arena *a, const struct findings *f)
 {
     bool pod = f->pod & BAD;
@@ -94,7 +94,7 @@ static const char *setters(struct arena *a, const struct findings *f)
     return arena_printf(a, "%s%s", pod ? "pod and " : "", named(a, "container", f->bad));
 }
 
-/* Whether it is one of the words of a text. */
+/* Whether a text is one of the words in another text. */
 static bool is_in(const char *words, const char *text)
 {
     size_t length = text ? strlen(text) : 0;
@@ -106,7 +106,7 @@ static bool is_in(const char *words, const char *text)
     return false;
 }
 
-/* Who does what, with the values that are wrong and what comes behind them. */
+/* The message of a check: who violates it, with the invalid values and the text after them. */
 static const char *told(struct subject *s, rule *is, const char *what, const char *behind)
 {
     struct findings f = look(s, is);
@@ -122,7 +122,7 @@ static const char *setting(struct json owner, const char *path)
     return json_get_text(json_member(owner, "securityContext"), path);
 }
 
-/* ---- baseline: each check returns what is wrong, or NULL ---- */
+/* ---- baseline: each check returns the violation, or NULL ---- */
 
 static int profile_rule(struct json owner, const char *name, struct findings *f)
 {
@@ -366,7 +366,7 @@ static const char *seccomp_set(struct subject *s)
 #define SECCOMP "seccomp.security.alpha.kubernetes.io/pod"
 #define SECCOMP_OF "container.seccomp.security.alpha.kubernetes.io/"
 
-/* Before there was a field. */
+/* The annotations that preceded the field. */
 static int old_seccomp_rule(const struct subject *s, struct json owner, struct findings *f)
 {
     const char *name = json_get_text(owner, "name");
@@ -475,7 +475,7 @@ static const char *volumes(struct subject *s)
     json_builder_init(&names, a);
     json_builder_init(&types, a);
     json_each (v, json_member(s->spec, "volumes"))
-        json_each_member (m, *v) { /* its name and its one source */
+        json_each_member (m, *v) { /* the name and the only source */
             if (is_in(allowed, m->key))
                 continue;
             json_push(&names, json_member(*v, "name"));
@@ -492,7 +492,7 @@ static const char *volumes(struct subject *s)
         quoted(a, of));
 }
 
-/* Containers that leave it to a pod that does not say it either. */
+/* Containers without the setting, in a pod without it. */
 static const char *unsaid(struct arena *a, const struct findings *f, const char *what)
 {
     if (f->pod == FINE || !f->lacking.count)
@@ -534,21 +534,21 @@ static const char *must_seccomp(struct subject *s)
     return set ? set : unsaid(s->arena, &f, types);
 }
 
-/* ---- all of them ---- */
+/* ---- the table ---- */
 
-#define VERSION_NEWEST 35 /* later versions are judged as this one */
+#define VERSION_NEWEST 35 /* later versions are treated like this one */
 #define NONE INT64_MAX
 
 static const struct {
     const char *reason;
     const char *(*wrong)(struct subject *s);
     enum pod_level level;
-    int64_t since;     /* this minor version; the others, too */
-    int64_t replaced;  /* the restricted level has a check of its own */
-    int64_t windows;   /* pods for Windows are let be */
-    int64_t own_users; /* pods with users of their own (hostUsers: false) are let be */
+    int64_t since;     /* from this minor version on; likewise the members below */
+    int64_t replaced;  /* the restricted level has its own check */
+    int64_t windows;   /* pods for Windows are exempt */
+    int64_t own_users; /* pods with their own user namespace (hostUsers: false) are exempt */
 } checks[] = {
-    /* In the order in which they are told. */
+    /* In the order in which they are reported. */
     /* clang-format off */
     { "forbidden AppArmor profile",        app_armor,       POD_BASELINE,    0, NONE, NONE, NONE },
     { "non-default capabilities",          capabilities,    POD_BASELINE,    0,   22, NONE, NONE },

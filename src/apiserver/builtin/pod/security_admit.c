@@ -8,11 +8,11 @@
 #include "apiserver/core/server.h"
 #include "apiserver/store/store.h"
 
-/* Most of what a namespace holds is looked at when its level changes. */
+/* The maximum number of existing pods that are checked when a namespace's level changes. */
 #define PODS_MAX 3000
 
-/* False: the namespace of the object says nothing. Cheap: only one with the labels in its text is
- * read. */
+/* False: the object's namespace has no policy. Cheap, because only namespaces with the label prefix
+ * in their text are parsed. */
 static bool read_policy(const struct api_write *w, struct json object, struct pod_policy *ret)
 {
     const char *ns = json_get_text(object, "metadata.namespace");
@@ -60,7 +60,7 @@ static bool has_other_images(struct json old, struct json fresh)
     return false;
 }
 
-/* The rest of what can be changed in a pod is nothing that a standard speaks of. */
+/* The standards do not cover the other mutable fields of a pod. */
 static bool matters(struct json old, struct json fresh)
 {
     struct json had = json_member(old, "ephemeralContainers");
@@ -100,9 +100,9 @@ bool pod_security_admit(const struct api_write *w, struct json pod, struct error
 
 /* ---- namespaces ---- */
 
-struct group { /* pods that break the same rules */
+struct group { /* pods with the same violations */
     const char *reasons;
-    const char *name; /* of the first of them */
+    const char *name; /* of the first pod */
     size_t count;
 };
 
@@ -115,7 +115,7 @@ static void add_to_group(struct group *groups, size_t *count, struct group fresh
 {
     for (size_t i = 0; i < *count; i++)
         if (text_eq(groups[i].reasons, fresh.reasons)) {
-            groups[i].count++; /* the table is in the order of names */
+            groups[i].count++; /* the table is sorted by name */
             return;
         }
     groups[(*count)++] = fresh;
@@ -175,7 +175,7 @@ static void warn_pods(const struct api_write *w, const char *ns, struct pod_stan
     warn_groups(w, groups, count);
 }
 
-/* What was wrong before is let be. */
+/* Existing violations are ignored. */
 static bool is_same(const struct field_errors *old, const struct field_errors *fresh)
 {
     return text_eq(field_errors_text(old), field_errors_text(fresh));

@@ -1,4 +1,5 @@
-/* What is wrong with the security context of a pod, and with what its system does not have. */
+/* Validates the security context of a pod, and fields that its operating system does not
+ * support. */
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/rules/check.h"
@@ -6,7 +7,7 @@
 
 static const char *const profile_types[] = { "Localhost", "RuntimeDefault", "Unconfined", NULL };
 
-/* ---- profiles, of pods and of containers ---- */
+/* ---- profiles of pods and containers ---- */
 
 static void check_profile_type(
     struct field_errors *e, struct json profile, const char *path, const char *required)
@@ -80,13 +81,13 @@ static bool is_sysctl(struct str name)
     return name.len && name.len <= NAME_SUBDOMAIN_MAX && !strchr("./-_", before);
 }
 
-/* Whether it is the node's own setting, because the pod shares what it is a setting of. */
+/* Whether a sysctl would change the node, because the pod shares the node's namespace. */
 static void check_shared(
     struct field_errors *e, struct json spec, struct json name, const char *path)
 {
     static const struct {
         const char *start, *shared;
-        bool whole; /* not only the start */
+        bool whole; /* not just a prefix */
     } rows[] = {
         { "kernel.sem", "hostIPC", true },
         { "kernel.shm", "hostIPC", false },
@@ -97,7 +98,7 @@ static void check_shared(
     char *text = arena_strdup(e->arena, json_text(name) ? json_text(name) : "");
     size_t first = strcspn(text, "./");
     for (char *c = text; text[first] == '/' && *c; c++)
-        *c = (char)(*c == '/' ? '.' : *c == '.' ? '/' : *c); /* the other way to write names */
+        *c = (char)(*c == '/' ? '.' : *c == '.' ? '/' : *c); /* the other separator */
     for (size_t i = 0; i < lengthof(rows); i++)
         if ((rows[i].whole ? text_eq(text, rows[i].start) : text_starts(text, rows[i].start)) &&
             json_get_bool(spec, rows[i].shared, false))
@@ -130,7 +131,7 @@ static void check_sysctls(struct field_errors *e, struct json spec, const char *
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the context ---- */
 
 static void check_host_network(struct field_errors *e, struct json spec, const char *path)
 {

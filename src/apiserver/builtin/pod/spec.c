@@ -1,4 +1,4 @@
-/* What is wrong with a pod spec besides its containers, its volumes, its place and its rights. */
+/* Validates a pod spec, except its containers, volumes, scheduling and security. */
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/rules/check.h"
@@ -10,7 +10,7 @@
 #define SEARCHES_MAX 32
 #define SEARCH_CHARS_MAX 2048
 
-/* A subdomain whose labels may begin with an underscore and have some. */
+/* A subdomain whose labels may contain underscores. */
 static bool is_search(const char *text)
 {
     char before = '.';
@@ -105,7 +105,7 @@ static void check_aliases(struct field_errors *e, struct json spec, const char *
     }
 }
 
-/* ---- gates ---- */
+/* ---- scheduling gates ---- */
 
 static void check_gates(struct field_errors *e, struct json spec, const char *path)
 {
@@ -127,7 +127,7 @@ static void check_gates(struct field_errors *e, struct json spec, const char *pa
     }
 }
 
-/* ---- what goes against each other ---- */
+/* ---- incompatible fields ---- */
 
 static void check_users(struct field_errors *e, struct json spec, const char *path)
 {

@@ -1,4 +1,4 @@
-/* What is wrong with the volumes of a pod spec. */
+/* Validates the volumes of a pod spec. */
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/builtin/rules.h"
@@ -18,7 +18,7 @@ const char *const builtin_host_path_types[] = { "",
 
 static const char *const pull_policies[] = { "Always", "IfNotPresent", "Never", NULL };
 
-/* Files made of the keys of something. */
+/* Files made from the keys of an object. */
 #define KEYS(of)                                                                                   \
     { of ".items.*.key", CHECK_REQUIRED }, { of ".items.*.path", CHECK_REQUIRED },                 \
         { of ".items.*.path", CHECK_RESERVED_PATH },                                               \
@@ -50,7 +50,7 @@ static const struct check volume_rules[] = {
     { 0 },
 };
 
-/* ---- rules of one source each ---- */
+/* ---- rules for single sources ---- */
 
 static void check_empty_dir(struct field_errors *e, struct json dir, const char *path)
 {
@@ -90,7 +90,7 @@ static void check_csi(struct field_errors *e, struct json csi, const char *path)
         check_name(e, secret, field_child(e->arena, path, "name"), NAME_DNS1123_SUBDOMAIN);
 }
 
-/* A claim gets its name and the rest of its metadata from the pod. */
+/* The pod determines the claim's name and the rest of its metadata. */
 static void check_ephemeral(struct field_errors *e, struct json source, const char *path)
 {
     struct json tmpl = json_member(source, "volumeClaimTemplate"),
@@ -136,7 +136,7 @@ static void check_token(
         check_value(e, file, file_path, &local);
 }
 
-/* Paths of files that were there before; shown: what the error names, for reasons of its own. */
+/* Paths of earlier files; shown: the path in the message, which differs in some cases. */
 static void check_taken(struct field_errors *e, struct json_seen *paths, struct json file,
     struct json shown, const char *path)
 {
@@ -172,9 +172,10 @@ static void check_projected(struct field_errors *e, struct json projected, const
     }
 }
 
-/* ---- all of them ---- */
+/* ---- all volumes ---- */
 
-/* Sources that workloads here mount. Others, as of cloud providers, are stored as they come. */
+/* The sources that workloads here use. Others, such as those of cloud providers, are stored
+ * unchecked. */
 static const struct source {
     const char *field;
     void (*check)(struct field_errors *e, struct json source, const char *path);
@@ -240,7 +241,7 @@ struct json pod_volumes_check(struct field_errors *e, struct json spec, const ch
         const char *name_path = field_child(e->arena, here, "name");
         struct json name = json_member(volumes.items[i], "name");
         size_t before = e->count;
-        /* Only a pod has to name the image: a template may leave it to somebody. */
+        /* The image is required only in a pod: a template may leave it to another client. */
         check_volume(e, volumes.items[i], here, text_eq(path, "spec"));
         if (check_is_empty(name))
             field_required(e, name_path, NULL);

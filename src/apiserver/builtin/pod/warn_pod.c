@@ -5,7 +5,7 @@
 #include "apiserver/core/call.h"
 #include "apiserver/rules/check.h"
 
-/* So many items of a list are compared with the others: enough for people, little for machines. */
+/* At most this many items of a list are compared with each other: enough for people, and cheap. */
 #define COMPARED_MAX 256
 
 static void say(const struct api_write *w, const char *path, const char *what)
@@ -13,7 +13,7 @@ static void say(const struct api_write *w, const char *path, const char *what)
     call_warn(w->call, arena_printf(w->arena, "%s: %s", path, what));
 }
 
-/* ---- names that have newer ones ---- */
+/* ---- names with newer replacements ---- */
 
 static const struct {
     const char *key, *since, *instead;
@@ -25,7 +25,7 @@ static const struct {
     { "beta.kubernetes.io/instance-type", "v1.17", "node.kubernetes.io/instance-type" },
 };
 
-/* The words about a label, or NULL; named: the label is not in the path. */
+/* The warning for a label, or NULL; named: the label is not in the path. */
 static const char *old_label(const struct api_write *w, const char *key, bool named)
 {
     for (size_t i = 0; key && i < lengthof(old_labels); i++)
@@ -57,7 +57,7 @@ static void warn_label_value(const struct api_write *w, struct json value, const
         say(w, path, arena_printf(w->arena, "%s is invalid, %s", text, why.text));
 }
 
-/* values: they are not checked otherwise, as where a term is only preferred. */
+/* values: validated only here, for preferred terms. */
 static void warn_node_term(
     const struct api_write *w, struct json term, const char *path, bool values)
 {
@@ -132,7 +132,7 @@ static void warn_placement(const struct api_write *w, struct json spec, const ch
 
 /* ---- secrets ---- */
 
-/* Duplicates are told of before names that are empty. */
+/* Duplicates are reported before empty names. */
 static void warn_pull_secrets(const struct api_write *w, struct json spec, const char *path)
 {
     struct json secrets = json_member(spec, "imagePullSecrets");
@@ -175,7 +175,7 @@ static void warn_env(const struct api_write *w, struct json c, const char *path)
         bool taken = false;
         for (size_t j = 0; j < i && j < COMPARED_MAX; j++)
             taken = taken || text_eq(json_get_text(env.items[j], "name"), name);
-        /* One that has its earlier self in it is meant. */
+        /* A variable whose value contains its earlier value is intentional. */
         if (taken && !(value && strstr(value, arena_printf(w->arena, "$(%s)", name))))
             say(w,
                 check_item_path(w->arena, path, "env", i),
@@ -188,7 +188,7 @@ static void warn_env(const struct api_write *w, struct json c, const char *path)
 struct seen_port {
     struct json port;
     const char *path;
-    bool named; /* its name counts */
+    bool named; /* its name is compared */
 };
 
 static const char *overlap(struct json a, struct json b)

@@ -5,7 +5,7 @@
 #include "apiserver/core/call.h"
 #include "apiserver/rules/check.h"
 
-/* So many files of a volume are compared with the others. */
+/* At most this many files of a volume are compared with each other. */
 #define COMPARED_MAX 256
 
 static void warn_source(const struct api_write *w, struct json v, const char *path)
@@ -17,7 +17,7 @@ static void warn_source(const struct api_write *w, struct json v, const char *pa
 /* ---- files that hide others ---- */
 
 struct file {
-    const char *path, *source; /* source: "" if all files have the same */
+    const char *path, *source; /* source: "" if all files have the same source */
 };
 
 /* The files of one volume so far. */
@@ -34,7 +34,7 @@ static const char *file_text(struct arena *a, struct file f)
                      : arena_printf(a, "\"%s\"", f.path);
 }
 
-/* One is the other, or is in the folder that the other is. */
+/* The paths are equal, or one is in the other's directory. */
 static bool is_above(const char *folder, const char *path)
 {
     size_t length = strlen(folder);
@@ -69,7 +69,7 @@ static void add_items(struct files *files, struct json source, const char *name)
         add_file(files, json_get_text(*item, "path"), name);
 }
 
-/* What a source is called: ConfigMap "name". */
+/* The text for a source: ConfigMap "name". */
 static const char *source_name(
     struct arena *a, const char *sort, struct json source, const char *field)
 {
