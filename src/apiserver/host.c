@@ -20,9 +20,9 @@
 #include "apiserver/describe/documents.h"
 #include "apiserver/verbs/write.h"
 
-/* A client that does not take its answer holds back the rest. */
+/* If a client does not read its response, the rest is held back. */
 #define PIECE_BYTES ((size_t)64 << 10)
-/* What one request may use. A step is an allocation: some 50 ns with the work around it. */
+/* Limits for one request. A step is an allocation: about 50 ns with the related work. */
 #define REQUEST_BYTES_MAX ARENA_LIMIT_DEFAULT
 #define REQUEST_STEPS_MAX ((uint64_t)8 << 20)
 
@@ -131,7 +131,7 @@ static void send_head(struct api_call *c)
     c->handlers.head(c->ctx, &head);
 }
 
-/* Sends what there is room for. The call may be gone afterwards. */
+/* Sends as much as there is room for. May free the call. */
 static void send_answer(struct api_call *c)
 {
     c->busy = true;
@@ -189,7 +189,7 @@ static void handle(void *ctx)
     request_handle(ctx);
 }
 
-/* Nothing was stored: a write seals the budget before it changes anything. */
+/* Nothing was stored, because a write seals the budget before it changes anything. */
 static void fail_spent(struct api_call *c)
 {
     drop_answer(c);
@@ -276,7 +276,7 @@ bool apiserver_is_pending(const struct apiserver *s)
            (!undone_rests(s->undone) && has_work(s));
 }
 
-/* What was written or read since the last flush did not happen: nobody may be told otherwise. */
+/* Reads and writes since the last flush are invalid: no client may get their result. */
 static void refuse_all(struct apiserver *s, const struct error *why)
 {
     for (struct api_call *c = s->ready; c; c = c->next_ready) {
@@ -300,8 +300,8 @@ static void send_all(struct api_call *c)
     }
 }
 
-/* Events first: a client that puts the answer to its change into its cache (Argo Workflows) takes
- * an event that comes after it for nothing new, and waits for the next one. */
+/* Events first: a client that caches the response to its write (Argo Workflows) ignores a later
+ * event for it, and waits for the next one. */
 static void send_ready(struct apiserver *s)
 {
     struct api_call *lists[2], **ends[2] = { &lists[0], &lists[1] };
@@ -383,7 +383,7 @@ void server_ask(struct apiserver *s, struct api_request *request)
     apiserver_open(s, request, &nobody, NULL);
 }
 
-/* What the server makes itself goes the way of everything else, without anybody who waits. */
+/* The server's own objects are written like all others, without a waiting client. */
 static void put_object(struct apiserver *s, struct json object, bool again)
 {
     static const struct api_request request = { .method = "POST", .user = &self };
@@ -471,7 +471,7 @@ static bool add_kinds(struct apiserver *s, struct error *err)
     return !s->builtin || builtin_set_service_range(s->builtin, s->options.service_cidr, err);
 }
 
-/* What follows from what was stored or made at the beginning is done before anybody asks. */
+/* Consequences of stored and initial objects are processed before the first request. */
 #define SETTLE_FLUSHES_MAX 1000
 
 struct apiserver *apiserver_new(const struct apiserver_options *options, struct error *err)

@@ -36,7 +36,7 @@ static bool is_headless(struct json spec)
     return text_eq(json_get_text(spec, "clusterIP"), "None");
 }
 
-/* Whose endpoints another client gives, of whatever family. */
+/* A Service whose endpoints another client sets, of any IP family. */
 static bool is_bare(struct json spec)
 {
     return is_headless(spec) && !json_member(spec, "selector").count;
@@ -124,7 +124,7 @@ static bool has_node_port(struct json ports, struct json node_port)
     return false;
 }
 
-/* A port keeps its node port by its name, unless another one has it now. */
+/* Ports keep their node port by name, unless another port has it now. */
 static struct json keep_node_ports(struct arena *a, struct json ports, struct json old)
 {
     struct json_builder b;
@@ -141,7 +141,7 @@ static struct json keep_node_ports(struct arena *a, struct json ports, struct js
     return json_or_absent(json_list_end(&b));
 }
 
-/* What a change leaves unsaid stays as it was, as far as it still makes sense. */
+/* Fields missing in an update keep their old value, if it still makes sense. */
 static struct json keep_given(struct arena *a, struct json spec, struct json old)
 {
     if (is_type(spec, "ExternalName") || is_type(old, "ExternalName"))
@@ -164,7 +164,7 @@ static struct json keep_given(struct arena *a, struct json spec, struct json old
     return spec;
 }
 
-/* A type that has no use for a field loses it, unless the client changed it. */
+/* Fields that the Service's type does not use are removed, unless the client changed them. */
 static struct json drop_unused(struct arena *a, struct json spec, struct json old)
 {
     static const struct {
@@ -221,7 +221,7 @@ static struct json give_families(struct arena *a, struct json spec)
     return json_with_member(a, spec, "ipFamilies", json_or_absent(families));
 }
 
-/* Nobody can have it: what a dry run gets. */
+/* An address that is never allocated, for dry runs. */
 static const char *first_of_range(const struct addresses *x, struct arena *a)
 {
     struct str range = str_of(addresses_range(x, a));
@@ -248,7 +248,7 @@ static bool give_address(
     return true;
 }
 
-/* Two ports of the same number have the same node port, and it is given once. */
+/* Ports with the same number share a node port, which is allocated once. */
 static int64_t node_port_of(struct json ports, size_t count, struct json port)
 {
     for (size_t i = 0; i < count; i++)
@@ -258,7 +258,7 @@ static int64_t node_port_of(struct json ports, size_t count, struct json port)
     return 0;
 }
 
-/* taken: with those that this Service gets on the way. */
+/* taken: includes the ports that this Service gets in this call. */
 static bool give_ports(const struct api_write *w, struct json object, struct addresses *taken,
     struct json *spec, struct error *err)
 {
@@ -295,8 +295,8 @@ static bool has_port(struct json ports, size_t before, int64_t node_port, struct
     return false;
 }
 
-/* The API server answers an update that names one twice with an error that it did not foresee,
- * unless a port before that cannot be had. */
+/* The API server answers an update with a duplicate node port with an internal error, unless an
+ * earlier port is unavailable. */
 static bool check_ports_once(const struct api_write *w, struct json ports)
 {
     struct json old = json_get(w->old, "spec.ports");
@@ -362,7 +362,7 @@ static void written(
     addresses_note(builtin_of(k)->addresses, old, object);
 }
 
-/* ---- what is wrong ---- */
+/* ---- validation ---- */
 
 static const char *const types[] = {
     "ClusterIP", "ExternalName", "LoadBalancer", "NodePort", NULL
@@ -405,7 +405,7 @@ static void check_invalid_duplicate(struct field_errors *e, const char *path, st
             (long long)json_get_int(port, "port", 0)));
 }
 
-/* A list with, for each port, this number and the protocol. */
+/* For each port in a list, this number and the protocol. */
 static struct json ports_of(struct arena *a, struct json ports, const char *number)
 {
     struct json_builder b;
@@ -449,7 +449,7 @@ static void check_ports(struct field_errors *e, struct json spec)
     }
 }
 
-/* None is alone; of addresses there is one of each family. */
+/* None must be the only one; otherwise there is at most one address per family. */
 static void check_address_list(struct field_errors *e, struct json ips)
 {
     static const struct check ip_rule = { "", CHECK_IP };
@@ -499,13 +499,13 @@ static void check_given_addresses(struct field_errors *e, struct json spec)
     check_enum(e, json_member(spec, "ipFamilyPolicy"), "spec.ipFamilyPolicy", family_policies);
 }
 
-/* The address that the client chose is free, or this Service's own. */
+/* The address from the client must be free, or already belong to this Service. */
 static void check_address(const struct api_write *w, struct json spec, struct field_errors *e)
 {
     const struct addresses *x = builtin_of(w->kind)->addresses;
     struct json ips = json_member(spec, "clusterIPs");
     const char *first = json_text(json_item(ips, 0));
-    bool mine = json_get_text(w->old, "spec.clusterIP") || /* which cannot be changed */
+    bool mine = json_get_text(w->old, "spec.clusterIP") || /* which is immutable */
                 (w->dry_run && text_eq(first, first_of_range(x, e->arena)));
     enum address_state state = addresses_state(x, first);
     if (mine || is_headless(spec) || state == ADDRESS_FREE || state == ADDRESS_BAD)
@@ -524,7 +524,7 @@ static void check_address(const struct api_write *w, struct json spec, struct fi
         arena_printf(e->arena, "failed to allocate IP %s: %s", first, why));
 }
 
-/* Ports that the client chose are free, or this Service's own. */
+/* Ports from the client must be free, or already belong to this Service. */
 static void check_node_ports(const struct api_write *w, struct json spec, struct field_errors *e)
 {
     const struct addresses *x = builtin_of(w->kind)->addresses;
@@ -542,7 +542,7 @@ static void check_node_ports(const struct api_write *w, struct json spec, struct
             state = ADDRESS_TAKEN;
         else if (!node_port || mine)
             continue;
-        /* A dry run takes no port, and so does not look where it is. */
+        /* A dry run allocates no port, so it does not check the range. */
         if (state == ADDRESS_OUTSIDE && !w->dry_run)
             field_invalid(e,
                 here,
@@ -575,7 +575,7 @@ static void check_families(const struct api_write *w, struct field_errors *e, st
             "expected an IPv6 value as indicated by `ipFamilies[0]`");
 }
 
-/* What this cluster can give. */
+/* What this cluster supports. */
 static void check_stack(struct field_errors *e, struct json spec)
 {
     struct json policy = json_member(spec, "ipFamilyPolicy"), ips = json_member(spec, "clusterIPs"),
@@ -678,15 +678,15 @@ static void check_outside(const struct api_write *w, struct json spec, struct fi
     }
 }
 
-/* A name may say that it is whole. */
+/* A name may end with a dot. */
 static struct json without_last_dot(struct arena *a, struct json name)
 {
     bool dot = name.type == JSON_STR && name.count && name.string[name.count - 1] == '.';
     return dot ? json_strn(a, name.string, name.count - 1) : name;
 }
 
-/* What is given on the way: the real server gives it before it looks at anything else, and tells
- * the first thing that it cannot do. */
+/* Validates allocated fields. The real server allocates before other validation, and reports only
+ * the first failure. */
 static bool check_given(const struct api_write *w, struct json spec, struct field_errors *e)
 {
     size_t before = e->count;

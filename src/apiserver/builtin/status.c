@@ -1,16 +1,16 @@
-/* What is wrong with the status of a built-in kind: a status is written by its own path, and only
- * it is looked at then. */
+/* Validates the status of built-in kinds. A status is written through its own subresource, and only
+ * the status is validated then. */
 
 #include "apiserver/builtin/rules.h"
 #include "apiserver/rules/check.h"
 
-/* Counters that are at least 0, those that another bounds, and what that is called in messages, in
- * the order in which the server looks at them. */
+/* Counters that must not be negative, and those with an upper bound and its name in messages, in
+ * the order in which the server checks them. */
 struct counters {
     const char *kind;
     const char *const *counters;
     const char *const *bounded; /* by status.replicas; NULL: none */
-    const char *ready;          /* what bounds availableReplicas */
+    const char *ready;          /* the bound for availableReplicas */
 };
 
 /* clang-format off */
@@ -102,7 +102,7 @@ static void check_pod_status(struct json object, struct field_errors *e)
             &(struct check){ "", CHECK_IP });
 }
 
-/* Counters of a job only grow. */
+/* The counters of a Job only increase. */
 static void check_job_status(const struct api_write *w, struct json object, struct field_errors *e)
 {
     static const char *const growing[] = { "failed", "succeeded" };

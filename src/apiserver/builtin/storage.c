@@ -1,4 +1,4 @@
-/* Volumes and claims, and the classes behind them. */
+/* Volumes, claims, and their classes. */
 
 #include "apiserver/builtin/defaults.h"
 #include "apiserver/builtin/pod/pod.h"
@@ -16,7 +16,7 @@ static const struct fill claim_defaults[] = {
     { 0 },
 };
 
-/* What the old form of a source can say: anything else in it is left out without a word. */
+/* What the old field of a data source supports: other sources are silently left out. */
 static bool is_old_source(struct json source)
 {
     const char *group = json_get_text(source, "apiGroup"), *kind = json_get_text(source, "kind");
@@ -30,8 +30,8 @@ struct json claim_spec_fill(struct arena *a, struct json spec)
     return fill_table(a, spec, claim_defaults);
 }
 
-/* A source of data may be given in an old and in a new form; each fills the other. in_use: the
- * claim has had one. */
+/* A data source may be in the old or the new field; each fills the other. in_use: the old claim had
+ * one. */
 static struct json give_sources(struct arena *a, struct json spec, bool in_use)
 {
     struct json source = json_member(spec, "dataSource"), ref = json_member(spec, "dataSourceRef");
@@ -65,7 +65,7 @@ static struct json fill_volume(struct arena *a, struct json o)
     return fill_table(a, o, volume_defaults);
 }
 
-/* Nobody deletes a volume that is in use. */
+/* Adds a finalizer, so that a volume in use is not deleted. */
 static bool protect(const struct api_write *w, struct json *object, const char *finalizer)
 {
     struct arena *a = w->arena;
@@ -88,7 +88,7 @@ static const char *noted_class(struct json claim)
     return json_text(json_member(annotations, STORAGE_CLASS_ANNOTATION));
 }
 
-/* A class that is empty was chosen: no class. */
+/* An empty class was chosen explicitly: no class. */
 static struct json give_class(const struct api_write *w, struct json claim)
 {
     static const char *const marks[] = { "storageclass.kubernetes.io/is-default-class",
@@ -138,7 +138,7 @@ static struct json fill_storage_class(struct arena *a, struct json o)
     return fill_table(a, o, class_defaults);
 }
 
-/* ---- what is wrong ---- */
+/* ---- validation ---- */
 
 static const char *const access_modes[] = {
     "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod", NULL
@@ -172,7 +172,7 @@ static void check_modes(struct field_errors *e, struct json spec, const char *pa
         field_forbidden(e, here, "may not use ReadWriteOncePod with other access modes");
 }
 
-/* Where the data of a new volume come from. */
+/* The data source of a new volume. */
 static void check_source(struct field_errors *e, struct json source, const char *path)
 {
     static const struct check rules[] = {
@@ -252,8 +252,8 @@ static struct quantity claim_size(struct json claim)
     return pod_amount(json_get(claim, "spec.resources.requests"), "storage");
 }
 
-/* What may be changed is made the same in both: the volume and the class of a claim that has none,
- * the size and the attributes of one that is bound. */
+/* Makes mutable fields equal in both: volume and class of a claim without one, size and attributes
+ * of a bound claim. */
 static void level_claims(const struct api_write *w, struct json *old, struct json *fresh)
 {
     static const char volume[] = "volumeName", attributes[] = "volumeAttributesClassName",
@@ -272,7 +272,7 @@ static void level_claims(const struct api_write *w, struct json *old, struct jso
     *fresh = json_with_member(a, *fresh, attributes, json_member(*old, attributes));
 }
 
-/* A claim grows, and that is all. */
+/* A claim can only be expanded. */
 static void check_claim_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
     if (*w->subresource)
@@ -293,7 +293,8 @@ static void check_claim_change(const struct api_write *w, struct json o, struct 
         e, json_member(old, "volumeMode"), json_get(o, "spec.volumeMode"), "volumeMode");
 }
 
-/* A claim grows if its class says so, or if nobody holds it to its size (the workloads' kind). */
+/* A claim can be expanded if its class allows it, or if its size is not enforced, as a condition
+ * of the claim says. */
 static bool may_grow(const struct api_write *w, struct json o)
 {
     const struct api_kind *k =
@@ -322,7 +323,7 @@ static bool admit_claim(const struct api_write *w, struct json o, struct error *
         json_get_text(o, "metadata.name"));
 }
 
-/* Of a PersistentVolume's spec: what is no source. */
+/* Fields of a PersistentVolume's spec that are not volume sources. */
 static const char *const no_sources[] = { "accessModes",
     "capacity",
     "claimRef",
@@ -333,7 +334,8 @@ static const char *const no_sources[] = { "accessModes",
     "volumeAttributesClassName",
     "volumeMode" };
 
-/* Sources that workloads here mount. Others, as of cloud providers, are stored as they come. */
+/* The sources that workloads here use. Others, such as those of cloud providers, are stored
+ * unchecked. */
 static void check_volume_source(struct field_errors *e, struct json spec)
 {
     static const struct check rules[] = {
@@ -465,7 +467,7 @@ static void check_topology(struct field_errors *e, struct json expressions, cons
     }
 }
 
-/* No two of them say the same, and a term without expressions is reported as one that does. */
+/* No duplicates; a term without expressions is reported like one with expressions. */
 static void check_topologies(struct field_errors *e, struct json terms)
 {
     for (size_t i = 0; i < terms.count; i++) {
@@ -511,7 +513,7 @@ static void check_storage_class_change(
         check_immutable(e, json_member(w->old, fixed[i]), json_member(o, fixed[i]), fixed[i]);
 }
 
-/* The name of a driver is a subdomain, in any case of letters. */
+/* The name of a driver is a DNS subdomain, in any case. */
 void csi_driver_name_check(struct field_errors *e, struct json name, const char *path)
 {
     struct error why;

@@ -1,5 +1,6 @@
-/* Certificate requests and API services. Others act on them: this server signs nothing and passes
- * no request on. It says who made a request and who may approve or sign it. */
+/* CertificateSigningRequests and APIServices. Other programs act on them: this server does not sign
+ * and does not forward requests. It records the user of a request, and checks who may approve or
+ * sign it. */
 
 #include "apiserver/access/auth.h"
 #include "apiserver/builtin/rules.h"
@@ -31,7 +32,7 @@ static struct json with_requestor(const struct api_write *w, struct json object)
     return json_with_member(a, object, "spec", spec);
 }
 
-/* Times that were left out are now. */
+/* Missing times are set to now. */
 static struct json with_conditions(const struct api_write *w, struct json object)
 {
     struct arena *a = w->arena;
@@ -65,7 +66,7 @@ static bool prepare_request(const struct api_write *w, struct json *object, stru
     return true;
 }
 
-/* By the signer's whole name, or by its domain for all signers there. */
+/* By the signer's full name, or by its domain for all signers in it. */
 static bool may_as_signer(const struct api_write *w, const char *verb, const char *signer)
 {
     const char *slash = strchr(signer, '/');
@@ -87,7 +88,7 @@ static bool may_as_signer(const struct api_write *w, const char *verb, const cha
     return false;
 }
 
-/* Approving and signing need a right for the signer, too. */
+/* Approving and signing also need a right for the signer. */
 static bool admit_request(const struct api_write *w, struct json object, struct error *err)
 {
     bool approves = text_eq(w->subresource, "approval"), signs = text_eq(w->subresource, "status");
@@ -112,7 +113,7 @@ static bool admit_request(const struct api_write *w, struct json object, struct 
 
 /* ---- APIService ---- */
 
-/* Local ones are served here; others would be by a server that requests are passed on to. */
+/* Local ones are served here; others would be served by another server. */
 static bool prepare_api_service(const struct api_write *w, struct json *object, struct error *err)
 {
     (void)err;

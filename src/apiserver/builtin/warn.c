@@ -34,7 +34,7 @@ static void warn_name(const struct api_write *w, struct json object, const char 
         dotted ? "must not contain dots" : "");
 }
 
-/* ---- pods and what makes them ---- */
+/* ---- pods and their templates ---- */
 
 void warn_fraction(
     const struct api_write *w, struct json amounts, const char *path, const char *what)
@@ -55,7 +55,7 @@ void warn_fraction(
 void warn_pod(const struct api_write *w, struct json object)
 {
     if (json_present(w->old))
-        return; /* pods are changed by machines */
+        return; /* no warnings for updates of pods, which come from programs */
     warn_name(w, object, "the Pod's hostname");
     json_each_member (m, json_get(object, "metadata.annotations")) {
         if (text_eq(m->key, CRITICAL))
@@ -72,7 +72,7 @@ void warn_pod(const struct api_write *w, struct json object)
     warn_pod_spec(w, json_member(object, "spec"), "spec");
 }
 
-/* A change that leaves the spec alone is not the template's fault. */
+/* An update that does not change the spec gets no warnings about the template. */
 static bool is_new(const struct api_write *w, struct json object)
 {
     return !json_present(w->old) || json_get_int(w->old, "metadata.generation", 0) !=

@@ -8,7 +8,7 @@
 
 struct aggregate {
     struct apiserver *server;
-    const struct api_kind *kind; /* NULL: there are no ClusterRoles */
+    const struct api_kind *kind; /* NULL: ClusterRoles are not served */
     struct store_watch watch;
     bool due;
 };

@@ -5,12 +5,12 @@
 
 EMBED(bootstrap_text, "src/apiserver/controllers/bootstrap.json");
 
-/* The address behind the network's own. */
+/* The address after the network address. */
 static const char *first_address(struct arena *a, const char *cidr)
 {
     struct addresses *x = arena_new(a, struct addresses);
     bool ok = addresses_init(x, cidr, NULL);
-    assert(ok); /* the server has looked at it before */
+    assert(ok); /* the server has validated it */
     return addresses_choose(x, a, 0);
 }
 

@@ -19,20 +19,20 @@
 
 #define CRD_TABLE "apiextensions.k8s.io/customresourcedefinitions"
 
-/* Memory that open calls may still look at. */
+/* Memory that open calls may still use. */
 struct retired {
     struct arena arena;
     struct retired *next;
 };
 
-/* What a stored CustomResourceDefinition made. It stays until the server ends: calls keep pointers
- * to kinds. */
+/* The state for a stored CRD. It is kept until the server ends, because calls have pointers to
+ * kinds. */
 struct definition {
     struct table_node node;
     char *name;
-    struct arena *arena;     /* of the kinds as they are now; NULL: none */
-    struct retired *retired; /* of earlier ones */
-    struct custom *customs;  /* one for each version that ever was */
+    struct arena *arena;     /* for the current kinds; NULL: none */
+    struct retired *retired; /* arenas of earlier kinds */
+    struct custom *customs;  /* one for each version that ever existed */
     bool due;
 };
 
@@ -41,10 +41,10 @@ struct crds {
     struct schemas *schemas;
     struct api_kind kind; /* CustomResourceDefinition */
     struct table definitions;
-    bool due; /* some definition is */
+    bool due; /* some CRD is due */
 };
 
-/* ---- definitions ---- */
+/* ---- CRDs ---- */
 
 static bool definition_is(const struct table_node *n, const void *name)
 {
@@ -94,7 +94,7 @@ static void retire(struct crds *c, struct definition *d)
         free_retired(d);
 }
 
-/* Watches of it end. */
+/* Ends its watches. */
 static void unregister(struct crds *c, struct custom *custom)
 {
     if (!custom->registered)
@@ -126,8 +126,8 @@ static bool schemas_differ(struct json versions)
     return false;
 }
 
-/* The kinds of a definition become what it says now. schema_changed: objects may be stored that
- * know nothing of it. */
+/* Replaces the kinds of a CRD according to its current spec. schema_changed: objects may have been
+ * stored with another schema. */
 static void define(struct crds *c, struct json crd, bool schema_changed)
 {
     const char *name = json_get_text(crd, "metadata.name");
@@ -138,7 +138,7 @@ static void define(struct crds *c, struct json crd, bool schema_changed)
     bool converting = schemas_differ(versions);
     struct retired *fresh = mem_new_of(struct retired);
     arena_init(&fresh->arena, ARENA_LIMIT_DEFAULT);
-    /* Texts of kinds move into the new arena before the old one may go. */
+    /* Texts of kinds are moved to the new arena before the old one is freed. */
     json_each (version, versions) {
         struct custom *custom = custom_of_version(c, d, json_get_text(*version, "name"));
         unregister(c, custom);
@@ -157,7 +157,7 @@ static void define(struct crds *c, struct json crd, bool schema_changed)
     retire(c, d);
     d->arena = &fresh->arena;
     if (served && c->server->gc)
-        gc_doubt(c->server->gc); /* whose owners were of a kind that nobody knew */
+        gc_doubt(c->server->gc); /* objects may have had owners of an unknown kind */
 }
 
 static void undefine(struct crds *c, const char *name)
@@ -182,7 +182,7 @@ struct json crds_schema(
     return json_get(found, "schema.openAPIV3Schema");
 }
 
-/* ---- what happens to a definition after it was written ---- */
+/* ---- processing of written CRDs ---- */
 
 static void set_due(struct crds *c, struct definition *d)
 {
@@ -200,7 +200,7 @@ static struct json read_crd(struct crds *c, struct arena *a, const char *name)
     return apiserver_read(c->server, a, &c->kind, "", name);
 }
 
-/* As the server itself: its part of the object is the status. */
+/* Writes as the server itself, which owns the status. */
 static bool store_status(struct crds *c, struct arena *a, struct json old, struct json crd)
 {
     const char *name = json_get_text(old, "metadata.name");
@@ -235,7 +235,7 @@ static bool store_status(struct crds *c, struct arena *a, struct json old, struc
     return fine;
 }
 
-/* All other definitions of the group. */
+/* All other CRDs of the group. */
 static struct json others_of(struct crds *c, struct arena *a, struct json crd)
 {
     struct json_builder b;
@@ -291,17 +291,17 @@ static bool delete_one(
     return fine && gone;
 }
 
-/* At most so many in one turn: others want to be served too. */
+/* The limit per turn, so that other requests are served, too. */
 #define DELETES_MAX 256
 
-/* Who watches the objects hears of each before the kind goes: what was deleted in this turn makes
- * the definition wait for the next. */
+/* Watchers get the deletion of each object before the kind is removed: if objects were deleted in
+ * this turn, the CRD waits for the next turn. */
 enum emptied { EMPTIED, EMPTIED_NOW, WAITING };
 
 static enum emptied empty(struct crds *c, struct definition *d, struct arena *a)
 {
     const struct custom *custom = d->customs;
-    while (custom && custom->arena != d->arena) /* of a version that is gone, with its texts */
+    while (custom && custom->arena != d->arena) /* for a version that is gone, with its texts */
         custom = custom->next;
     if (!custom)
         return EMPTIED;
@@ -397,7 +397,7 @@ static void run(void *ctx)
         settle(c, due[i]);
 }
 
-/* ---- the kind itself ---- */
+/* ---- the kind CustomResourceDefinition ---- */
 
 static struct crds *crds_of(const struct api_kind *k)
 {
@@ -427,7 +427,7 @@ static bool prepare(const struct api_write *w, struct json *object, struct error
     return true;
 }
 
-/* Of schemas, without those that were there before. */
+/* Warns about unknown formats in a schema, except those that existed before. */
 static void warn_of_formats(const struct api_write *w, struct json schema, struct json old)
 {
     struct json format = json_member(schema, "format");
@@ -452,7 +452,7 @@ static void warn_of_formats(const struct api_write *w, struct json schema, struc
 static void validate(const struct api_write *w, struct json object, struct field_errors *errors)
 {
     if (text_eq(w->subresource, "status"))
-        return; /* a storage migrator says what is stored; a change of the spec is held to it */
+        return; /* a storage migrator writes the status; a change of the spec is checked */
     crd_check(w->arena, object, w->old, errors);
     struct json before = json_get(w->old, "spec.versions");
     if (!w->call || errors->count)
@@ -469,7 +469,7 @@ static void validate(const struct api_write *w, struct json object, struct field
     }
 }
 
-/* Others that wait for a name may have it now. */
+/* CRDs that wait for a name may get it now. */
 static void wake_waiting(struct crds *c, const char *group)
 {
     for (struct table_cursor t = table_first(&c->definitions); t.node; table_next(&t)) {
@@ -590,7 +590,7 @@ static void define_stored(struct crds *c)
         cursor.after_ns = o->ns;
         cursor.after_name = o->name;
         struct json crd = object_read(&c->kind, &a, o);
-        /* One that was changed has objects that were stored under another schema. */
+        /* An updated CRD has objects that were stored with another schema. */
         define(c, crd, json_get_int(crd, "metadata.generation", 1) > 1);
         if (is_unsettled(crd))
             set_due(c, definition_of(c, o->name));

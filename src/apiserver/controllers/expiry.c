@@ -8,7 +8,7 @@
 
 #define LIFE_MS ((int64_t)60 * 60 * 1000)
 #define LOOK_MS ((int64_t)10 * 60 * 1000)
-/* At most so many in one turn: others want to be served too. */
+/* The limit per turn, so that other requests are served, too. */
 #define DELETES_MAX 256
 
 struct expiry {
@@ -16,7 +16,7 @@ struct expiry {
     struct timer look;
 };
 
-/* When it was written last, by what it says itself. */
+/* The time of its last occurrence, from its own fields. */
 static int64_t said_ms(struct json event)
 {
     static const char *const times[] = { "metadata.creationTimestamp",

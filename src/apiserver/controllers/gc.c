@@ -11,9 +11,9 @@
 #include "apiserver/verbs/remove.h"
 #include "base/table.h"
 
-#define STEPS_MAX 256 /* in one turn */
+#define STEPS_MAX 256 /* per turn */
 
-/* One object, by name: what it is by the time it is looked at, nothing knows. */
+/* An object by name. It may have changed by the time it is processed. */
 struct gc_object {
     char *table, *ns, *name;
 };
@@ -27,22 +27,22 @@ struct gc_edge {
 
 struct gc_step {
     struct gc_step *next;
-    char *owner;             /* uid that is gone: look at its dependents; NULL: */
-    struct gc_object object; /* look at this one */
-    char *gone;              /* … because this uid is gone; NULL: for another reason */
-    char *fill;              /* a namespace that lacks what all have */
+    char *owner;             /* uid that is gone: process its dependents; NULL: not this */
+    struct gc_object object; /* process this object */
+    char *gone;              /* … because this uid is gone; NULL: another reason */
+    char *fill;              /* a namespace that lacks its default objects */
 };
 
 struct gc {
     struct apiserver *server;
     struct table edges; /* by owner */
     struct gc_step *first, **end;
-    bool namespaces; /* those that end are to be looked at */
-    bool waits;      /* some of them wait for objects to go */
-    bool doubts;     /* all of the above */
+    bool namespaces; /* terminating namespaces are to be processed */
+    bool waits;      /* some of them wait for objects */
+    bool doubts;     /* everything is to be checked */
 };
 
-/* ---- what is known ---- */
+/* ---- ownership graph ---- */
 
 static struct gc_object object_new(const char *table, struct json object)
 {
@@ -125,7 +125,7 @@ static void remove_edges(struct gc *gc, const struct api_kind *k, struct json ob
     object_done(&self);
 }
 
-/* ---- what is due ---- */
+/* ---- queue ---- */
 
 static void step_free(struct gc_step *step)
 {
@@ -149,7 +149,7 @@ static void look_at(struct gc *gc, const char *table, struct json object)
     push(gc, (struct gc_step){ .object = object_new(table, object) });
 }
 
-/* The kind that an owner reference names; NULL: nothing knows it. */
+/* The kind in an owner reference; NULL: unknown. */
 static const struct api_kind *kind_of_owner(const struct gc *gc, struct arena *a, struct json ref)
 {
     const char *version = json_get_text(ref, "apiVersion"), *kind = json_get_text(ref, "kind");
@@ -159,7 +159,7 @@ static const struct api_kind *kind_of_owner(const struct gc *gc, struct arena *a
     return registry_find_any(gc->server->registry, rest.ptr ? str_dup(a, group) : "", kind);
 }
 
-/* An object that is gone may have been what its owner waited for. */
+/* The owners of a deleted object may have waited for it. */
 static void look_at_owners(struct gc *gc, struct json object)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -178,7 +178,7 @@ static void look_at_owners(struct gc *gc, struct json object)
     }
 }
 
-/* Every namespace has an account and the authority's certificate, for pods. */
+/* Every namespace gets a ServiceAccount and the CA certificate, for pods. */
 static void fill_namespace(struct gc *gc, const char *name)
 {
     push(gc, (struct gc_step){ .fill = mem_strdup(name ? name : "") });
@@ -240,13 +240,13 @@ static enum owner_state owner_state(
     const struct gc *gc, struct arena *a, struct json ref, const char *ns, const char *gone_uid)
 {
     if (gone_uid && text_eq(json_get_text(ref, "uid"), gone_uid))
-        return OWNER_GONE; /* its kind may be gone as well */
+        return OWNER_GONE; /* its kind may be gone, too */
     const struct api_kind *k = kind_of_owner(gc, a, ref);
     const char *name = json_get_text(ref, "name");
     if (!k || !name)
-        return OWNER_SOLID; /* not known is not gone */
+        return OWNER_SOLID; /* unknown does not mean gone */
     if (!k->resource.cluster_scoped && !*ns)
-        return OWNER_SOLID; /* a reference that cannot be followed */
+        return OWNER_SOLID; /* a reference that cannot be resolved */
     const struct store_object *o = store_get(
         store_table(gc->server->store, k->table), k->resource.cluster_scoped ? "" : ns, name);
     struct json owner = json_if(o, object_read(k, a, o));
@@ -265,7 +265,7 @@ static void write_owners(struct write *w, struct json references)
         return;
 }
 
-/* How an object asks for its own dependents to be treated. */
+/* The propagation policy for the dependents of an object. */
 static enum propagation own_propagation(struct json object, bool waiting_owner, bool has_dependents)
 {
     struct json finalizers = json_get(object, "metadata.finalizers");
@@ -291,8 +291,8 @@ static bool read_write(struct gc *gc, struct arena *a, const struct gc_object *o
     return write_read_old(ret);
 }
 
-/* An owner waits for this object, whose own dependents wait as well: it may be a circle, which
- * ends when this object keeps its owners no longer. Fails when the store refuses. */
+/* An owner waits for this object, whose own dependents also wait: this may be a cycle. It is broken
+ * by clearing blockOwnerDeletion in this object's references. Fails if the store refuses. */
 static bool open_circle(struct gc *gc, struct write *w, const char *uid)
 {
     bool circle = false;
@@ -362,7 +362,7 @@ static void remove_finalizer(struct write *w, const char *name)
         return;
 }
 
-/* Those that block the owner; all others are looked at on their own. */
+/* Dependents that block the owner; others are processed separately. */
 static bool is_blocked(struct gc *gc, struct arena *a, const char *uid)
 {
     for (struct gc_edge *e = first_edge(gc, uid); e; e = next_edge(e->node.next, uid)) {
@@ -388,7 +388,7 @@ static void look_at_dependents(struct gc *gc, const char *uid, bool gone)
             });
 }
 
-/* Dependents forget this owner. */
+/* Removes this owner from its dependents. */
 static void orphan_dependents(struct gc *gc, struct arena *a, const char *uid)
 {
     struct gc_edge *e;
@@ -429,7 +429,7 @@ static void check_owner(struct gc *gc, struct write *w)
     }
 }
 
-/* ---- one step ---- */
+/* ---- one item ---- */
 
 static bool take_step(struct gc *gc)
 {
@@ -457,7 +457,7 @@ static bool take_step(struct gc *gc)
     return true;
 }
 
-/* ---- beginning and end ---- */
+/* ---- init and free ---- */
 
 static void learn(struct gc *gc, const struct api_kind *k)
 {
@@ -509,7 +509,7 @@ void gc_free(struct gc *gc)
     free(gc);
 }
 
-/* ---- running ---- */
+/* ---- run ---- */
 
 void gc_doubt(struct gc *gc)
 {

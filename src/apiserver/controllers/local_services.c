@@ -9,9 +9,9 @@
 
 struct local_services {
     struct apiserver *server;
-    const struct api_kind *kind; /* NULL: there are no APIServices */
+    const struct api_kind *kind; /* NULL: APIServices are not served */
     struct store_watch watch;
-    uint64_t generation; /* of the registry that they were last made for */
+    uint64_t generation; /* of the registry, at the last run */
     bool due;
 };
 

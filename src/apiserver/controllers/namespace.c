@@ -8,7 +8,7 @@
 #include "apiserver/core/object.h"
 #include "apiserver/verbs/remove.h"
 
-/* Cheap: an object that ends has the word in its text, and only then it is read. */
+/* Cheap: a terminating namespace contains the word in its text, and only then it is parsed. */
 bool namespace_is_ending(struct apiserver *s, const struct store_object *ns)
 {
     if (!memmem(ns->text.ptr, ns->text.len, "deletionTimestamp", 17))
@@ -42,7 +42,7 @@ bool namespace_delete(struct write *w, struct json finalizers, struct json *obje
 
 /* ---- emptying ---- */
 
-/* At most so many objects in one turn: others want to be served too. */
+/* The limit per turn, so that other requests are served, too. */
 #define DELETES_MAX 256
 
 struct emptying {
@@ -50,7 +50,7 @@ struct emptying {
     struct arena *arena;
     const char *ns;
     size_t done;
-    size_t left; /* objects that stay for now: how many of each resource, and of each finalizer */
+    size_t left; /* remaining objects: number per resource and per finalizer */
     struct json left_resources, left_finalizers;
 };
 
@@ -68,7 +68,7 @@ static void count_left(struct emptying *e, const struct api_kind *k, struct json
         count_one(e->arena, &e->left_finalizers, json_text(*f));
 }
 
-/* Pods get the time they ask for where there is a node to give it to them. */
+/* Pods get their grace period if they run on a node. */
 static int64_t grace_of(struct apiserver *s, struct json object)
 {
     const char *name = json_get_text(object, "spec.nodeName");
@@ -121,7 +121,7 @@ static void empty_kind(struct emptying *e, const struct api_kind *k)
     }
 }
 
-/* Pods first: what they use (policies, accounts, configurations) stays as long as they run. */
+/* Pods first: what they use (policies, accounts, configurations) is kept while they run. */
 static void empty_namespace(struct emptying *e)
 {
     const struct api_kind *k = registry_find(e->server->registry, "", "v1", "pods");
@@ -135,12 +135,12 @@ static void empty_namespace(struct emptying *e)
             empty_kind(e, k);
 }
 
-/* How a condition says that something remains. */
+/* The texts of a condition for remaining content. */
 struct remains {
     const char *reason, *start, *item;
 };
 
-/* The condition, or, if anything is in the counts, that with what. */
+/* The condition; with the counts if there are any. */
 static struct json remaining(
     struct arena *a, struct json condition, struct json counts, const struct remains *r)
 {
@@ -160,7 +160,7 @@ static struct json remaining(
     return json_with_member(a, condition, "message", json_strf(a, "%s: %s", r->start, list));
 }
 
-/* The conditions that a namespace shows while it waits for others. */
+/* The conditions of a namespace that waits for its content. */
 static struct json conditions(struct emptying *e, struct json old)
 {
     static const struct {

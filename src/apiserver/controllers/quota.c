@@ -17,7 +17,7 @@ static const struct quantity one = { .value = 1 };
 
 /* ---- what an object uses ---- */
 
-/* "limits.cpu" is cpu of the limits, "cpu" is of the requests. False: not a pod's. */
+/* "limits.cpu" is cpu of the limits, "cpu" is cpu of the requests. False: not a pod's resource. */
 static bool cut_pod_resource(const char *name, const char **ret_part, const char **ret_resource)
 {
     static const char *const plain[] = { "cpu", "memory", "ephemeral-storage" };
@@ -31,7 +31,7 @@ static bool cut_pod_resource(const char *name, const char **ret_part, const char
     return (!limits && text_starts(name, "hugepages-")) || (requests && extended);
 }
 
-/* What is set for the whole pod counts for all of it. */
+/* Pod-level resources replace the sum of the containers. */
 static struct quantity pod_sum(struct json spec, const char *part, const char *resource)
 {
     struct quantity sum = pod_containers_sum(spec, part, resource);
@@ -99,7 +99,7 @@ static bool claim_usage(struct json claim, const char *name, struct quantity *re
         asked = quantity_larger(
             asked, pod_amount(json_get(claim, "status.allocatedResources"), "storage"));
         *ret = asked;
-        if (asked.exponent < 0) /* whole bytes */
+        if (asked.exponent < 0) /* in whole bytes */
             *ret = (struct quantity){ .value = quantity_value(asked), .format = asked.format };
     } else {
         return false;
@@ -107,13 +107,13 @@ static bool claim_usage(struct json claim, const char *name, struct quantity *re
     return true;
 }
 
-/* Kinds that count for more than count/NAME. */
+/* Kinds with usage in addition to count/NAME. */
 static const struct counted {
     const char *group, *plural;
-    /* How much of a resource an object uses, 0 when it is called; false: its kind never uses any.
-     * The object may be absent. NULL: the plural is another name for the count. */
+    /* The usage of a resource by an object, initially 0; false: its kind never uses it. The object
+     * may be absent. NULL: the plural is another name for the count. */
     bool (*usage)(struct json object, const char *name, struct quantity *ret);
-    bool changes; /* what an object uses, by an update */
+    bool changes; /* an update can change the usage */
 } counted[] = {
     { "", "pods", pod_usage, false },
     { "", "services", service_usage, true },
@@ -154,9 +154,9 @@ static bool usage_of(
     return more->usage(object, name, ret);
 }
 
-/* ---- what it counts for ---- */
+/* ---- charges ---- */
 
-/* What an object counts for in a quota. */
+/* The usage of an object that counts for a quota. */
 static struct quantity charge_of(
     const struct api_kind *k, struct json quota, struct json object, const char *name)
 {
@@ -173,7 +173,7 @@ static const struct api_kind *quota_kind(const struct apiserver *s)
     return registry_find(s->registry, "", "v1", "resourcequotas");
 }
 
-/* As a list; NULL: of all namespaces. Absent: there are none, which is common and costs little. */
+/* As a list; NULL: in all namespaces. Absent: none, which is common and cheap. */
 static struct json quotas_of(struct apiserver *s, struct arena *a, const char *ns)
 {
     const struct api_kind *k = quota_kind(s);
@@ -209,12 +209,12 @@ static void store_status(struct apiserver *s, struct arena *a, struct json quota
         { "hard", json_or_absent(json_get(quota, "spec.hard")) },
         { "used", json_or_absent(used) });
     store_object_hold(o);
-    /* If it cannot be stored, neither can the write that it follows. */
+    /* If it cannot be stored, the write that caused it cannot be stored either. */
     (void)write_store(&w, json_with_member(a, quota, "status", status), false, &stored);
     store_object_release(o);
 }
 
-/* Adds what all objects of a kind count for. */
+/* Adds the usage of all objects of a kind. */
 static void count_kind(struct apiserver *s, struct json_builder *used, const struct api_kind *k,
     struct json quota, const char *name)
 {
@@ -249,7 +249,7 @@ void quota_count_all(struct apiserver *s)
         count(s, &a, *quota);
 }
 
-/* The status of a quota after a write of something else in its namespace. */
+/* Updates the status of a quota after another write in its namespace. */
 static void adjust(struct apiserver *s, struct arena *a, const struct api_kind *k,
     struct json quota, struct json old, struct json now)
 {
@@ -267,7 +267,7 @@ static void adjust(struct apiserver *s, struct arena *a, const struct api_kind *
         if (!more.value)
             continue;
         q = quantity_plus(pod_amount(used, hard->key), more);
-        /* Not every sum can be written as its parts were: see that 1Gi is that again. */
+        /* Sums are not always in the format of their parts: make sure that 1Gi stays 1Gi. */
         if (more.value < 0)
             q.format = pod_amount(json_get(quota, "status.hard"), hard->key).format;
         after = json_with_member(a, after, hard->key, json_str(quantity_to_text(a, q)));
@@ -276,8 +276,8 @@ static void adjust(struct apiserver *s, struct arena *a, const struct api_kind *
         store_status(s, a, quota, after);
 }
 
-/* Controllers of others count, too, from caches that lag behind: the limit they write back is that
- * of the spec, and what they saw was used may be so no longer. */
+/* Other controllers also write the status, from caches that may be out of date: their hard limit is
+ * that of the spec, and their usage may be wrong. */
 static bool is_recount(struct json old, struct json now)
 {
     struct json status = json_member(now, "status");
@@ -306,9 +306,9 @@ void quota_written(
     }
 }
 
-/* ---- what is refused ---- */
+/* ---- enforcement ---- */
 
-/* Whether a write can take more than there was. */
+/* Whether a write can increase the usage. */
 static bool takes_more(const struct api_write *w, struct json object)
 {
     const struct counted *more = counted_of(w->kind);
@@ -336,7 +336,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The names of containers that do not say how much of a resource they want; "": all do. */
+/* The names of containers without a value for a resource; "": all have one. */
 static const char *silent_containers(
     struct arena *a, struct json spec, const char *part, const char *resource)
 {
@@ -357,7 +357,7 @@ static const char *silent_containers(
     return text;
 }
 
-/* Where cpu or memory is limited, every container has to say what it wants. */
+/* If cpu or memory is limited, every container must set it. */
 static const char *missing(struct arena *a, struct json quota, struct json pod)
 {
     const char *text = "", *part, *resource;

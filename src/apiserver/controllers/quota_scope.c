@@ -7,7 +7,7 @@ bool quota_scope_terminating(struct json pod)
     return json_get_int(pod, "spec.activeDeadlineSeconds", -1) >= 0;
 }
 
-/* The names that a selector looks at: one that fits is enough. */
+/* Whether any of the names matches a selector. */
 static bool any_name(
     struct json object, const char *const paths[], size_t count, const char *op, struct json values)
 {
@@ -54,7 +54,7 @@ static bool pod_holds(struct json pod, const char *scope, const char *op, struct
                : false;
 }
 
-/* A claim on its way from one class to another counts for both. */
+/* A claim that changes its class counts for both classes. */
 static bool claim_holds(struct json claim, const char *scope, const char *op, struct json values)
 {
     static const char *const classes[] = {

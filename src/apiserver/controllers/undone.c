@@ -22,7 +22,7 @@ static struct json read(const struct api_kind *k, struct arena *a, const struct 
     return json_if(o, object_read(k, a, o));
 }
 
-/* Newest first: each is told backwards to who was told of it when it was written. */
+/* Newest first: notifies each listener of the reverse of its earlier notification. */
 static void tell(void *ctx, const struct store_event *event)
 {
     struct undone *u = ctx;

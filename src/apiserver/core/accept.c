@@ -8,14 +8,14 @@
 
 /* ---- parsing ---- */
 
-/* What cannot be read is no quality at all, and comes last. */
+/* An invalid quality counts as the lowest. */
 static double quality_of(struct str value)
 {
     double q;
     return str_to_real(value, &q) ? q : 0;
 }
 
-/* Exactly one "=", and something behind it; others do not count. */
+/* Exactly one "=", with a value; others are ignored. */
 static void add_parameter(struct arena *a, struct accept_clause *c, struct str parameter)
 {
     struct str value = parameter, name = str_trim(str_cut(&value, '='));
@@ -43,7 +43,7 @@ static bool goes_before(const struct accept_clause *x, const struct accept_claus
     return x->quality != y->quality ? x->quality > y->quality : stars(x) < stars(y);
 }
 
-/* "*" is everything; another word without its second half, or with a third, is nothing. */
+/* "*" means any type; other texts need exactly two parts. */
 static const char *type_of(struct arena *a, struct str text)
 {
     struct str rest = str_trim(text), first = str_trim(str_cut(&rest, '/'));
@@ -140,7 +140,7 @@ static bool is_plain(const struct accept_clause *c)
     return !c->as && !c->group && !c->version;
 }
 
-/* YAML has no form that streams. */
+/* YAML cannot be streamed. */
 static bool takes_stream(const struct accept_clause *c, enum accept_media media)
 {
     return text_empty(c->stream) || (media == MEDIA_JSON && text_eq(c->stream, "watch"));
@@ -219,7 +219,7 @@ enum accept_media accept_error_media(struct arena *a, const char *header)
     return MEDIA_JSON;
 }
 
-/* ---- what does not fit ---- */
+/* ---- unsupported forms ---- */
 
 bool accept_fits(struct arena *a, enum accept_form form, const struct api_kind *k, bool list,
     struct api_answer *ret_refusal)

@@ -43,7 +43,7 @@ bool body_check_media(struct api_call *c)
 
 #define SUMMARY_BYTES 30
 
-/* The beginning of a body that could not be read. */
+/* The beginning of an unreadable body. */
 static const char *summary(struct arena *a, struct str body)
 {
     struct str part = { body.ptr, body.len < SUMMARY_BYTES ? body.len : SUMMARY_BYTES };
@@ -63,7 +63,7 @@ static bool fail_unrecognized(struct api_call *c, const char *why)
         summary(&c->arena, c->request->body));
 }
 
-/* As encoding/json names the types of values. */
+/* encoding/json's names for types. */
 static const char *const type_words[] = {
     "", "null", "bool", "number", "number", "string", "array", "object"
 };
@@ -181,7 +181,7 @@ static bool parse(struct api_call *c, struct json *ret, bool *ret_twice)
            call_fail_bad(c, "%s", err.text);
 }
 
-/* Whose keys Go reads whatever the case of their letters. */
+/* Go matches these keys ignoring case. */
 struct json body_type_member(struct json object, const char *field)
 {
     struct json found = json_member(object, field);
@@ -223,8 +223,8 @@ static bool is_among_texts(const char *const *list, size_t count, const char *te
     return false;
 }
 
-/* What the API server can read and has no path for: lists, and what all groups or versions share.
- * Returns the version of its Go type; NULL: there is no such thing. */
+/* Types that the API server can decode but that have no path: lists, and types shared by all groups
+ * or versions. Returns the version of the Go type; NULL: unknown. */
 static const char *version_of_pathless(
     struct api_call *c, const char *group, const char *version, const char *kind)
 {
@@ -271,7 +271,7 @@ static bool fail_conversion(
             object_go_type(a, c->kind, c->kind->resource.kind)));
 }
 
-/* What the body says to be is not of the path's kind. */
+/* The type in the body is not the kind of the path. */
 static bool fail_other_kind(struct api_call *c, struct json object, const char *api_version,
     const char *group, const char *version, const char *kind)
 {
@@ -296,7 +296,7 @@ static bool fail_other_kind(struct api_call *c, struct json object, const char *
                                     kind,
                                     api_version));
     }
-    /* It is read as what it says to be before anybody sees that it is something else. */
+    /* It is decoded as the type that it claims to be, before the mismatch is noticed. */
     struct field_errors wrong;
     field_errors_init(&wrong, a);
     if (other->behaviour && other->behaviour->prune)
@@ -306,7 +306,7 @@ static bool fail_other_kind(struct api_call *c, struct json object, const char *
     return fail_conversion(c, kind, version, version);
 }
 
-/* apiVersion and kind: filled in, or those of the path. */
+/* apiVersion and kind: filled in, or compared with the path. */
 static bool check_kind(struct api_call *c, struct json *object)
 {
     struct arena *a = &c->arena;
@@ -322,11 +322,11 @@ static bool check_kind(struct api_call *c, struct json *object)
             str_dup(a, c->request->body),
             summary(a, c->request->body));
     if (version && *version == '/')
-        version++; /* no group is the core group */
+        version++; /* the core group has no group name */
     if (text_empty(version))
         version = c->kind->custom ? "" : want;
     kind = text_empty(kind) ? r->kind : kind;
-    /* An older version of the same form, which is not served and still taken. */
+    /* An older version of the same form, which is not served but still accepted. */
     if (text_eq(kind, "Eviction") && text_eq(version, "policy/v1beta1"))
         version = "policy/v1";
     if (text_eq(version, want) && text_eq(kind, r->kind)) {
@@ -347,12 +347,12 @@ static bool check_kind(struct api_call *c, struct json *object)
     return fail_other_kind(c, *object, version, group_text, short_version, kind);
 }
 
-/* ---- unknown fields and keys that are there twice ---- */
+/* ---- unknown fields and duplicate keys ---- */
 
 struct strict {
     struct arena *arena;
     const struct field_errors *unknown;
-    struct field_errors found; /* the message alone counts, and is in its path */
+    struct field_errors found; /* the path of each contains the message; nothing else is used */
     const char *prefix;        /* of each message */
     bool sorts;
 };
@@ -372,7 +372,7 @@ static void add_found(struct strict *s, const char *word, const char *path)
         field_error_add(&s->found, FIELD_INVALID, words, json_none, NULL);
 }
 
-/* Built-in kinds tell both in the order of the text; custom ones tell what is there twice first. */
+/* Built-in kinds report both in the order of the text; custom kinds report duplicates first. */
 static bool on_key(void *ctx, const char *path, bool again)
 {
     struct strict *s = ctx;
@@ -405,14 +405,14 @@ static int by_path(const void *left, const void *right)
     return strcmp(l->path, r->path);
 }
 
-/* sorts: as custom objects do. */
+/* sorts: for custom kinds. */
 static bool report_strict(struct api_call *c, bool sorts, const struct field_errors *unknown,
     struct str text, const char *prefix, const char **ret_why)
 {
     struct arena *a = &c->arena;
     struct strict s = { .arena = a, .unknown = unknown, .prefix = prefix, .sorts = sorts };
     field_errors_init(&s.found, a);
-    if (!text.ptr && !sorts) /* then it was made of a map, which Go prints sorted */
+    if (!text.ptr && !sorts) /* then it was built from a map, which Go prints sorted */
         qsort(unknown->items, unknown->count, sizeof(*unknown->items), by_path);
     if (text.ptr)
         json_walk_keys(text, on_key, &s);
@@ -438,7 +438,7 @@ static bool report_strict(struct api_call *c, bool sorts, const struct field_err
     return false;
 }
 
-/* As paths into the list of operations. */
+/* As paths in the list of operations. */
 static void find_unknown_parts(struct json operations, struct field_errors *unknown)
 {
     size_t i = 0;
@@ -488,7 +488,7 @@ static int by_value_and_place(const void *x, const void *y)
     return order ? order : l < r ? -1 : l > r;
 }
 
-/* For each item of a list whether an equal one is before it. */
+/* For each item of a list, whether an equal one precedes it. */
 static const bool *find_again(struct arena *a, struct json list)
 {
     const struct json **items = arena_array(a, list.count + 1, sizeof(*items));
@@ -501,7 +501,7 @@ static const bool *find_again(struct arena *a, struct json list)
     return again;
 }
 
-/* An owner that is named twice in the same words counts once. */
+/* Removes duplicate owner references. */
 static struct json without_same_owners(struct api_call *c, struct json meta)
 {
     struct json owners = json_member(meta, "ownerReferences");
@@ -543,7 +543,7 @@ bool body_read_object(struct api_call *c, const struct api_kind *k, struct json 
     }
     meta = without_same_owners(c, meta);
     *object = json_with_member(a, *object, "metadata", meta);
-    /* Of a custom object the merge refused what the kind does not have, and nulls are values. */
+    /* For custom objects the merge has already refused unknown fields, and nulls are values. */
     if (b && b->prune && !(k->custom && c->applies))
         *object = b->prune(k, a, *object, &unknown);
     struct json owners = json_member(meta, "managedFields");

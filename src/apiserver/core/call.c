@@ -112,7 +112,7 @@ bool call_check_form(struct api_call *c, bool list)
     return false;
 }
 
-/* Whether the answer is the object's JSON and nothing else. */
+/* Whether the response is exactly the JSON of the object. */
 static bool wants_text(const struct api_call *c)
 {
     return c->accept.form == ACCEPT_OBJECT && c->accept.media == MEDIA_JSON && !c->accept.pretty;
@@ -200,7 +200,7 @@ void call_object(struct api_call *c, int status, const struct store_object *o)
     c->parts[1] = (struct str){ o->text.ptr + head, o->text.len - head };
 }
 
-/* As a quoted string of HTTP; what cannot be in a header is left out. */
+/* Formats an HTTP quoted string, without characters that are not allowed in a header. */
 void call_warn(struct api_call *c, const char *text)
 {
     cleanup(buf_done) struct buf b = BUF_INIT((size_t)64 << 10);

@@ -7,7 +7,7 @@
 
 #define TOKEN_VERSION "meta.k8s.io/v1"
 
-/* Between name and token's end, so that the next key is the first one behind it. */
+/* Appended to the name in a token, so that the list continues at the next key. */
 #define BEHIND "\001"
 
 const char *continue_print(
@@ -28,7 +28,7 @@ static bool fail_token(struct api_call *c, const char *why)
     return call_fail_bad(c, "invalid continue token: continue key is not valid: %s", why);
 }
 
-/* What Go's decoder says of a token whose parts are something else; NULL: nothing. */
+/* Go's decoder error for a token with values of wrong types; NULL: none. */
 static const char *type_trouble(struct arena *a, struct json token)
 {
     static const struct {
@@ -57,7 +57,7 @@ static const char *type_trouble(struct arena *a, struct json token)
     return NULL;
 }
 
-/* Nobody goes up from a list to what stands above it. */
+/* Tokens must not contain path segments that lead out of the list. */
 static bool is_clean(const char *start)
 {
     struct str rest = str_of(*start == '/' ? start + 1 : start);
@@ -77,7 +77,7 @@ static bool read_token(struct api_call *c, const char *text, struct json *ret)
     if (!base64_decode_url(a, str_of(text), &bytes)) {
         size_t fine =
             strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
-        /* One character alone at the end is wrong itself. */
+        /* A single character at the end is an error itself. */
         return fail_token(c,
             arena_printf(
                 a, "illegal base64 data at input byte %zu", fine - (!text[fine] && fine % 4 == 1)));
@@ -98,7 +98,8 @@ static bool read_token(struct api_call *c, const char *text, struct json *ret)
     return is_clean(start) || fail_token(c, start);
 }
 
-/* A token that is too old says how to go on without the promise of one version. */
+/* The error for an expired token contains a new token, without the guarantee of a consistent
+ * version. */
 static bool fail_expired(struct api_call *c, struct list_place after)
 {
     struct arena *a = &c->arena;

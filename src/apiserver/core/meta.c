@@ -15,7 +15,7 @@
 
 #define SUBRESOURCE_BYTES_MAX 256
 
-/* ---- the type ---- */
+/* ---- decoding ---- */
 
 enum meta_type { META_TEXT, META_NUMBER, META_TIME, META_TEXTS, META_LIST, META_STRINGS };
 
@@ -105,7 +105,7 @@ static bool check_field(struct error *err, const struct meta_field *f, struct js
     return check_items(err, f, v);
 }
 
-/* Texts that are null are empty. */
+/* Null texts become empty. */
 static struct json without_nulls(struct arena *a, struct json texts)
 {
     struct json_builder b;
@@ -115,7 +115,7 @@ static struct json without_nulls(struct arena *a, struct json texts)
     return json_map_end(&b);
 }
 
-/* Whole seconds in UTC, as metav1.Time prints it. */
+/* Whole seconds in UTC, as in metav1.Time. */
 static struct json time_value(struct arena *a, struct json v)
 {
     int64_t ms;
@@ -133,8 +133,8 @@ static int by_path(const void *x, const void *y)
     return strcmp(((const struct field_error *)x)->path, ((const struct field_error *)y)->path);
 }
 
-/* The metadata of a custom object is decoded on its own. An empty list of managers is no absent
- * one: it forgets them. */
+/* The metadata of a custom object is decoded separately. An empty list of managers is kept: it
+ * resets managedFields. */
 static bool read_custom(struct arena *a, struct json metadata, struct json *ret,
     struct field_errors *unknown, struct error *err)
 {
@@ -318,12 +318,12 @@ bool meta_spec_differs(const struct api_kind *k, struct json old, struct json ob
     return false;
 }
 
-/* ---- checking ---- */
+/* ---- validation ---- */
 
 static void check_texts(struct field_errors *e, const char *path, struct json texts, bool labels)
 {
     json_each_member (m, texts) {
-        /* Keys of annotations may have capitals in front of the slash. */
+        /* Annotation keys may have upper-case letters before the slash. */
         char *key = arena_strdup(e->arena, m->key);
         for (char *at = key; !labels && *at; at++)
             *at = (char)(*at >= 'A' && *at <= 'Z' ? *at + 32 : *at);
@@ -431,7 +431,7 @@ static void check_known_finalizers(
     }
 }
 
-/* What is wrong with a name, all of it. */
+/* Adds all errors of a name. */
 static void check_form(struct field_errors *e, const char *path, enum api_name form,
     const char *name, const char *shown)
 {
@@ -522,7 +522,7 @@ static void check_same(
             "field is immutable");
 }
 
-/* Finalizers of an object that ends already. */
+/* Finalizers added to a terminating object. */
 static void check_new_finalizers(struct field_errors *e, struct json old, struct json metadata)
 {
     cleanup(buf_done) struct buf b = BUF_INIT((size_t)1 << 20);
@@ -540,7 +540,7 @@ static void check_new_finalizers(struct field_errors *e, struct json old, struct
                 buf_text(&b)));
 }
 
-/* What may be wrong with any metadata. */
+/* Validation of any metadata. */
 static void check_as_new(struct field_errors *e, struct json metadata)
 {
     check_texts(e, "metadata.labels", json_member(metadata, "labels"), true);
@@ -569,9 +569,9 @@ void meta_validate_update(
     check_known_finalizers(errors, k, json_member(metadata, "finalizers"));
 }
 
-/* ---- objects inside of objects ---- */
+/* ---- embedded objects ---- */
 
-/* Read as a whole it has no name of its own in messages, as that of every object has. */
+/* Embedded metadata is decoded as a type of its own, so its type name is missing in messages. */
 static struct schema embedded_schema(void)
 {
     struct schema s = { .table = schema_builtin };
@@ -582,7 +582,7 @@ static struct schema embedded_schema(void)
     return s;
 }
 
-/* A whole number is one however it is written: it went through Go's float64. */
+/* A whole number in any notation is an integer, because it was a float64 in Go. */
 static struct json whole_numbers(struct arena *a, struct json metadata)
 {
     json_each_member (m, metadata)
@@ -592,7 +592,7 @@ static struct json whole_numbers(struct arena *a, struct json metadata)
     return metadata;
 }
 
-/* What can be read of it, field by field. */
+/* The readable fields, one by one. */
 static struct json readable(struct arena *a, const struct schema *s, struct json metadata)
 {
     struct json_builder b;

@@ -46,7 +46,7 @@ size_t object_head_bytes(struct str text)
     return (size_t)(kind.ptr + kind.len + 1 - text.ptr);
 }
 
-/* Compares without making a text of group and version. */
+/* Compares without building the text of group and version. */
 static bool is_version(const struct resource *r, struct str version)
 {
     size_t group = strlen(r->group), own = strlen(r->version);

@@ -15,7 +15,7 @@ static bool refuse(struct api_call *c, const char *kind, const struct field_erro
     return call_fail(c, status_invalid(&c->arena, "meta.k8s.io", kind, "", errors));
 }
 
-/* Every value of dryRun; the list is what a message shows. */
+/* All values of dryRun; the list is for a message. */
 static struct json dry_run_values(struct api_call *c)
 {
     struct json_builder b;
@@ -60,7 +60,7 @@ void options_check_manager(struct field_errors *errors, const char *path, const 
     }
 }
 
-/* Up to the slash, as in `kubectl/v1.36`; "" where the client has no name. */
+/* The part before the slash, as in `kubectl/v1.36`; "" if the client has no name. */
 static const char *manager_of_agent(struct arena *a, const char *agent)
 {
     struct str rest = str_of(agent ? agent : ""), name = str_cut(&rest, '/');
@@ -108,7 +108,7 @@ bool options_read_write(struct api_call *c, const char *kind, bool apply)
     return true;
 }
 
-/* As strconv.ParseInt reads it. */
+/* Parses like strconv.ParseInt. */
 bool options_read_int(struct api_call *c, const char *key, int64_t *ret)
 {
     const char *text = call_param(c, key);
@@ -154,14 +154,14 @@ const char *options_version_error(struct arena *a, const char *text)
         options_number_error(a, text));
 }
 
-/* Such a watch is one that asks for the initial events, which are not older than nothing. */
+/* A watch without a version, or with version 0, implicitly requests initial events. */
 static bool begins_anywhere(const struct list_options *o)
 {
     return !o->initial_given && text_empty(o->match) &&
            (text_empty(o->version_text) || text_eq(o->version_text, "0"));
 }
 
-/* Which combinations of list options are allowed. */
+/* Checks combinations of list options. */
 static void check_list(struct field_errors *errors, const struct list_options *o, bool watch)
 {
     const char *match = o->match;
@@ -216,7 +216,7 @@ static bool read_selectors(struct api_call *c, struct list_options *o)
     struct arena *a = &c->arena;
     const char *labels = call_param(c, "labelSelector"), *fields = call_param(c, "fieldSelector");
     if (text_eq(fields, "=") || text_eq(fields, "=="))
-        fields = NULL; /* nothing is nothing */
+        fields = NULL; /* an empty selector counts as missing */
     if (!selector_parse(a, labels, &o->labels, &err))
         return call_fail_bad(c, "%s", err.text);
     if (!selector_parse_fields(a, fields, &o->fields, &err))

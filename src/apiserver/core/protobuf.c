@@ -8,19 +8,20 @@
 #include "base/time.h"
 #include "base/utf8.h"
 
-#define DEPTH_MAX JSON_DEPTH_MAX /* of messages; only those of schemas are deeper than twenty */
+#define DEPTH_MAX JSON_DEPTH_MAX /* for messages; only schemas are nested more than twenty levels  \
+                                  */
 
 enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
-/* One field as it is in the bytes. */
+/* One encoded field. */
 struct item {
     uint32_t number;
     enum wire wire;
-    uint64_t value;   /* of numbers */
-    struct str bytes; /* of WIRE_BYTES */
+    uint64_t value;   /* for numbers */
+    struct str bytes; /* for WIRE_BYTES */
 };
 
-/* In the words of Go's decoder, which stops where the bytes do not go on as announced. */
+/* Go's decoder error for truncated or malformed bytes. */
 static bool malformed(struct error *err)
 {
     return fail(err, ERR_INVALID, "unexpected EOF");
@@ -80,7 +81,7 @@ static bool take_item(struct str *in, struct item *ret, struct error *err)
     return fine || malformed(err);
 }
 
-/* The last item of each of the numbers 1 to 4, as the special messages have them. */
+/* The last items of the field numbers 1 to 4, for the special messages. */
 #define FEW 4
 static bool take_few(struct str in, struct item few[FEW + 1], struct error *err)
 {
@@ -103,12 +104,12 @@ static bool text_of(struct arena *a, struct str bytes, struct json *ret, struct 
     return true;
 }
 
-/* ---- messages that are something else in JSON ---- */
+/* ---- messages with another form in JSON ---- */
 
 static bool decode_time(struct arena *a, const struct item *few, bool micro, struct json *ret)
 {
     int64_t seconds = (int64_t)few[1].value, nanos = (int64_t)few[2].value;
-    /* Years 0 to 9999; the zero time of Go is no time. */
+    /* Years 0 to 9999; Go's zero time means no time. */
     if (seconds < -62135596799 || seconds > 253402300799 || nanos < 0 || nanos > 999999999)
         *ret = json_none;
     else if (micro)
@@ -170,7 +171,7 @@ static bool decode_special(
 static bool decode_message(struct arena *a, const struct proto_message *m, struct str in,
     unsigned depth, struct json *ret, struct error *err);
 
-/* Go prints it as JSON without a point or an exponent. */
+/* Go prints it in JSON without a point or an exponent. */
 static bool is_whole(double real)
 {
     return real > -1e18 && real < 1e18 && real == (double)(int64_t)real;
@@ -217,7 +218,7 @@ static enum wire wire_of(const struct proto_field *f)
                                    : WIRE_BYTES;
 }
 
-/* An entry of a map: 1 is its key, 2 its value. */
+/* A map entry: 1 is the key, 2 the value. */
 static bool decode_entry(struct arena *a, const struct proto_field *f, struct str in,
     unsigned depth, struct json_builder *map, struct error *err)
 {
@@ -238,11 +239,11 @@ static const struct proto_field *field_of(const struct proto_message *m, uint32_
     return NULL;
 }
 
-/* What was gathered of a field: its items may be spread over the message. */
+/* A field so far: its items may be spread over the message. */
 struct gathered {
     bool seen;
     struct json value;
-    struct json_builder many; /* of lists and maps */
+    struct json_builder many; /* for lists and maps */
 };
 
 static bool wrong_wire(const struct proto_field *f, enum wire wire, struct error *err)
@@ -337,7 +338,7 @@ static const struct proto_kind *kind_of(struct arena *a, const char *api_version
     return bsearch(name, proto_kinds, proto_kind_count, sizeof(struct proto_kind), compare_kind);
 }
 
-/* What the envelope does not say is taken from the place that the body was sent to. */
+/* A type missing in the envelope is taken from the request's path. */
 static void fill_type(
     const struct protobuf_type *usual, struct json *api_version, struct json *kind)
 {

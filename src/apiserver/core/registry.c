@@ -4,7 +4,7 @@
 #include <string.h>
 
 struct registry {
-    const struct api_kind **kinds; /* in the order of discovery */
+    const struct api_kind **kinds; /* in discovery order */
     size_t count, size;
     uint64_t generation;
 };

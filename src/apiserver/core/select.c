@@ -10,7 +10,7 @@ static bool is_known(struct api_call *c, const char *key)
     return b && b->field && b->field(c->kind, &c->arena, json_empty_map(), key);
 }
 
-/* Some kinds have words of their own. */
+/* Some kinds have their own messages. */
 static bool fail_field(struct api_call *c, const char *key)
 {
     static const char *const short_spoken[] = { "CertificateSigningRequest",
@@ -40,13 +40,13 @@ static bool fail_field(struct api_call *c, const char *key)
         key);
 }
 
-/* One exact value may be known before any object is looked at. */
+/* A requirement for one exact value can be decided without reading objects. */
 static bool is_exact(const struct selector_requirement *r)
 {
     return r->op == SELECTOR_IN && r->values.count == 1;
 }
 
-/* These have no namespace, and their kinds know it. */
+/* Cluster-scoped kinds have no namespace. */
 static bool is_in_none(const struct api_call *c)
 {
     static const char *const kinds[] = {

@@ -28,7 +28,7 @@ bool table_include_parse(const char *text, enum table_include *ret, struct error
 
 /* ---- ages ---- */
 
-/* "3d4h": the larger unit, and what is left over in the smaller one unless that is 0. */
+/* "3d4h": the larger unit, and the rest in the smaller one unless it is 0. */
 static const char *two_units(
     struct arena *a, int64_t large, const char *unit, int64_t small, const char *small_unit)
 {
@@ -66,7 +66,7 @@ const char *table_age(struct arena *a, const char *rfc3339, int64_t wall_ms)
 
 /* ---- columns ---- */
 
-/* What custom kinds have in front, and instead of columns of their own. */
+/* The first column of custom kinds, and the default if they define no columns. */
 static const struct api_column name_column = {
     "Name", "string", "name", "The name of the object.", ".metadata.name", 0
 };
@@ -137,7 +137,7 @@ static struct json cell_of(
     if (text_eq(c->type, "integer") && (json_is(v, JSON_INT) || json_is(v, JSON_REAL)))
         return json_is(v, JSON_INT) ? v : json_int((int64_t)v.real);
     if (text_eq(c->type, "number") && json_is(v, JSON_INT)) {
-        double number = (double)v.integer; /* as all numbers are in such a cell */
+        double number = (double)v.integer; /* all numbers in such a cell are float64 */
         return number < 0x1p63 ? json_int((int64_t)number) : v;
     }
     if (text_eq(c->type, "number") && json_is(v, JSON_REAL))
@@ -164,10 +164,10 @@ static struct json cells_by_paths(
     return json_list_end(&cells);
 }
 
-/* ---- whole tables ---- */
+/* ---- tables ---- */
 
-/* Rows and bare metadata of built-in kinds are made of the one form that all versions have inside
- * the server. */
+/* Rows and bare metadata of built-in kinds are built from the server's internal form, which is
+ * common to all versions. */
 static struct json inner_form(struct arena *a, const struct api_kind *k, struct json object)
 {
     return k->custom ? object : object_to_storage(k, a, object);
@@ -183,7 +183,7 @@ struct json partial_of_object(
         { "metadata", json_member(object, "metadata") });
 }
 
-/* kubectl leaves out what is done, if it is asked to. */
+/* kubectl omits completed objects on request. */
 static struct json row_conditions(struct arena *a, const struct api_kind *k, struct json object)
 {
     const char *phase = json_get_text(object, "status.phase");

@@ -2,7 +2,7 @@
 
 #include "base/time.h"
 
-/* By a word in its path: a thing of that name is taken for it, which refuses less. */
+/* Decided by a word in the path. An object with that name also matches, which only refuses less. */
 static bool lasts(const struct api_call *c)
 {
     static const char *const words[] = { "attach", "exec", "log", "portforward", "proxy", "watch" };
