@@ -1,8 +1,8 @@
 #pragma once
 
 /* Directory trees that other users may change at the same time. Every step goes from an open
- * directory to one of its entries, so that nobody can redirect us by replacing a directory with a
- * symbolic link. */
+ * directory to one of its entries, so that other users cannot redirect us by replacing a directory
+ * with a symbolic link. */
 
 #include "base/arena.h"
 #include "base/error.h"

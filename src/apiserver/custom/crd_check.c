@@ -37,7 +37,7 @@ static void check_label(struct checker *c, const char *path, const char *text)
         field_invalid(c->errors, path, json_str(text), err.text);
 }
 
-/* Kinds are labels but for the case of their letters. */
+/* Kinds are DNS labels, ignoring case. */
 static void check_kind(struct checker *c, const char *path, const char *text)
 {
     struct error err;
@@ -82,7 +82,7 @@ static void check_names(struct checker *c, struct json names, const char *at)
     check_labels_of(c, names, at, "categories");
 }
 
-/* Of the names in a definition, these must be there. */
+/* The required names of a CRD. */
 static void check_spec_names(struct checker *c)
 {
     static const char *const needed[] = { "plural", "singular", "kind", "listKind" };
@@ -93,7 +93,7 @@ static void check_spec_names(struct checker *c)
     check_names(c, names, "spec.names");
 }
 
-/* A definition is called by what it defines; generateName is held to that too. */
+/* The name of a CRD is derived from what it defines; generateName is checked, too. */
 static void check_own_name(struct checker *c)
 {
     static const char *const fields[] = { "metadata.generateName", "metadata.name" };
@@ -153,8 +153,8 @@ static void check_deprecation(struct checker *c, struct json version, const char
     }
 }
 
-/* What all versions have alike stands above them in the server's own type, and so in paths: ret_top
- * is a version with that alone, what is returned are the versions without it. */
+/* If all versions have the same part, the server's internal type has it at the top level, and so
+ * have paths. ret_top is a version with only these parts; returns the versions without them. */
 static struct json lift(struct checker *c, struct json *ret_top)
 {
     static const char *const lifted[] = {
@@ -249,7 +249,7 @@ static void check_versions(struct checker *c, struct json versions)
         check_label(c, "spec.version", first);
 }
 
-/* What stands above the versions. */
+/* Parts at the top level. */
 static void check_top(struct checker *c, struct json top)
 {
     bool any_status = false;
@@ -268,7 +268,7 @@ static void check_top(struct checker *c, struct json top)
         c->errors);
 }
 
-/* ---- the whole ---- */
+/* ---- the CRD ---- */
 
 static void check_scope(struct checker *c)
 {
@@ -306,7 +306,7 @@ static bool has_default_in(struct json schemas)
     return false;
 }
 
-/* In any schema of it, also where a default may not stand. */
+/* In any of its schemas, even where a default is not allowed. */
 static bool has_default(struct json schema)
 {
     static const char *const one[] = { "items", "not", "additionalProperties", "additionalItems" };
@@ -329,7 +329,7 @@ static bool has_default(struct json schema)
     return schema_has(schema, "default");
 }
 
-/* Was allowed once. */
+/* Was allowed in earlier versions. */
 static bool keeps_unknown(struct checker *c)
 {
     return json_get_bool(c->spec, "preserveUnknownFields", false);

@@ -9,14 +9,14 @@ struct checker {
     struct field_errors *errors;
 };
 
-/* ---- where the webhook is ---- */
+/* ---- webhook ---- */
 
 static struct json json_of(struct checker *c, struct str s)
 {
     return json_strn(c->arena, s.ptr, s.len);
 }
 
-/* Only as far as its parts are told apart. */
+/* Splits the URL only as far as necessary. */
 static void check_url(struct checker *c, const char *url, const char *path)
 {
     static const char form[] = "desired format: https://host[/path]";
@@ -85,7 +85,7 @@ static void check_path(struct checker *c, struct json v, const char *path)
 
 static void check_service(struct checker *c, struct json service, const char *at)
 {
-    /* Each is asked for under the other's name there. */
+    /* Error paths swap the two names. */
     static const struct {
         const char *field, *told;
     } needed[] = { { "namespace", "name" }, { "name", "namespace" } };
@@ -101,7 +101,7 @@ static void check_service(struct checker *c, struct json service, const char *at
     check_path(c, json_member(service, "path"), field_child(c->arena, at, "path"));
 }
 
-/* ---- what it understands ---- */
+/* ---- conversionReviewVersions ---- */
 
 static void check_reviews(struct checker *c, struct json versions, const char *at)
 {

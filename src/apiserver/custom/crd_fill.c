@@ -8,7 +8,7 @@ static bool is_empty(struct json v)
     return !json_is(v, JSON_STR) || !v.count;
 }
 
-/* The storage version goes behind those that were stored before. */
+/* Adds the storage version to the stored versions. */
 static struct json stored_versions(struct arena *a, struct json crd, struct json before)
 {
     struct json_builder b;

@@ -1,5 +1,5 @@
-/* The form of a structural schema: every value has one place that says its type; what is under
- * allOf, anyOf, oneOf and not only restricts values, and only those that have such a place. */
+/* The form of a structural schema: each value has exactly one schema with a type. Schemas under
+ * allOf, anyOf, oneOf and not only restrict values, and only values that have such a schema. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static const char *field_at(struct form *f, const char *at, const char *name)
     return schema_keyed(f->arena, at, "properties", name);
 }
 
-/* ---- what cannot be structural ---- */
+/* ---- schemas that can never be structural ---- */
 
 static const char *strangeness_in(struct arena *a, struct json schemas)
 {
@@ -68,11 +68,11 @@ const char *crd_form_strangeness(struct arena *a, struct json s)
     return found;
 }
 
-/* ---- restrictions of values ---- */
+/* ---- restrictions ---- */
 
 static void check_restriction(struct form *f, struct json s, const char *at, bool skip_any);
 
-/* {"type": "integer"}, {"type": "string"}: the only types that a restriction may name. */
+/* {"type": "integer"}, {"type": "string"}: the only types that are allowed in a restriction. */
 static bool is_int_or_string(struct json list)
 {
     static const char *const types[] = { "integer", "string" };
@@ -84,7 +84,7 @@ static bool is_int_or_string(struct json list)
     return list.count == lengthof(types);
 }
 
-/* skip_first: anyOf of the first of allOf is left out. */
+/* skip_first: the anyOf of the first item in allOf is skipped. */
 static void check_restrictions(
     struct form *f, struct json s, const char *at, bool skip_any, bool skip_first)
 {
@@ -141,7 +141,7 @@ static void check_restriction(struct form *f, struct json s, const char *at, boo
             f->errors, field_at(f, at, "metadata"), "must not be specified in a nested context");
 }
 
-/* ---- schemas in place of values ---- */
+/* ---- schemas of values ---- */
 
 static void check_type(struct form *f, struct json s, const char *at, enum level level)
 {
@@ -165,7 +165,7 @@ static void check_type(struct form *f, struct json s, const char *at, enum level
         field_invalid(f->errors, path, json_str(type), "must be object at the root");
 }
 
-/* Of all metadata, the name alone can be restricted. */
+/* In metadata only the name can be restricted. */
 static bool is_plain_meta(struct json meta)
 {
     json_each_member (m, meta)
@@ -248,12 +248,12 @@ static void check_node(struct form *f, struct json s, const char *at, enum level
         is_int_or_string(json_member(json_item(json_member(s, "allOf"), 0), "anyOf")));
 }
 
-/* ---- what is restricted must be there ---- */
+/* ---- restricted values need a schema ---- */
 
 static void complete_restriction(
     struct form *f, struct json s, const char *at, struct json part, const char *part_at);
 
-/* Of the restrictions of part, which is s itself or one of its own. */
+/* For the restrictions of `part`, which is s or one of its restrictions. */
 static void complete_restrictions(
     struct form *f, struct json s, const char *at, struct json part, const char *part_at)
 {
@@ -292,9 +292,9 @@ static void complete_restriction(
             field_at(f, part_at, m->key));
 }
 
-/* ---- the whole ---- */
+/* ---- all checks ---- */
 
-/* By "PATH: MESSAGE", in which a path ends with the colon. */
+/* Sorted by "PATH: MESSAGE", with the colon as part of the path. */
 static int by_text(const void *left, const void *right)
 {
     const struct field_error *x = left, *y = right;

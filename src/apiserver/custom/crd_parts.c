@@ -76,14 +76,14 @@ static void check_columns(struct checker *c, struct json columns, const char *at
     }
 }
 
-/* NULL, or what is wrong with the path to a field that can be selected by, and where it leads. */
+/* The error of the path to a selectable field, or NULL; and the schema of the field. */
 static const char *path_fault(struct checker *c, const char *path, struct json *schema)
 {
     while (*path == '.') {
         size_t length = strcspn(path + 1, ".[]");
         if (!path[1])
             return "unexpected end of JSON path";
-        struct str name = { path + 1, length ? length : 1 }; /* a mark is taken for a name */
+        struct str name = { path + 1, length ? length : 1 }; /* a mark counts as a name */
         struct json fields = json_member(*schema, "properties");
         *schema = json_present(fields) ? json_member_n(fields, name)
                                        : json_member(*schema, "additionalProperties");
@@ -102,7 +102,7 @@ static const char *path_fault(struct checker *c, const char *path, struct json *
 
 #define SELECTABLE_MAX 8
 
-/* Whether the field counts: that is, its path is one. */
+/* Returns whether the path of the field is valid. */
 static bool check_selectable(struct checker *c, struct json v, struct json schema, const char *path)
 {
     const char *text = json_text(v) ? json_text(v) : "";

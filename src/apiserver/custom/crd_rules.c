@@ -41,7 +41,7 @@ static void add_problems(
                            : text_eq(p->path, "<nil>") ? at
                                                        : field_child(errors->arena, at, p->path);
         field_error_add(errors, type_of(p->type), path, absent, NULL);
-        /* The message is whole already. */
+        /* The message is complete already. */
         errors->items[errors->count - 1].message = p->message;
     }
 }
@@ -75,9 +75,9 @@ void crd_rules_check(struct arena *a, struct json schema, const char *at, bool u
     add_problems(errors, &found, "");
 }
 
-/* ---- rules at work ---- */
+/* ---- compiled rules ---- */
 
-/* Texts for people are most of a schema. */
+/* Descriptions are most of a schema. */
 static bool is_prose(const char *keyword)
 {
     static const char *const prose[] = { "description", "title", "example", "externalDocs" };
@@ -87,7 +87,7 @@ static bool is_prose(const char *keyword)
     return false;
 }
 
-/* A copy of a schema without prose; fields: of a map of schemas, whose keys are names. */
+/* A copy of a schema without descriptions; fields: a map of schemas, whose keys are field names. */
 static struct json slim_copy(struct arena *a, struct json v, bool fields)
 {
     struct json_builder b;

@@ -14,8 +14,8 @@
 struct checker {
     struct arena *arena;
     struct field_errors *errors;
-    const char *root;  /* the path of the whole */
-    struct json given; /* what the client sent for it; absent: not known */
+    const char *root;  /* the path of the root schema */
+    struct json given; /* the schema from the client; absent: unknown */
 };
 
 static const struct json absent;
@@ -30,14 +30,14 @@ static bool is_meta(const char *field)
     return text_eq(field, "apiVersion") || text_eq(field, "kind") || text_eq(field, "metadata");
 }
 
-/* ---- words: what one schema says, wherever it stands ---- */
+/* ---- keywords of a single schema ---- */
 
 struct words {
-    const char *no_defaults; /* where defaults are not allowed; NULL: they are */
-    bool in_meta;            /* of a resource */
+    const char *no_defaults; /* the message if defaults are not allowed; NULL: they are */
+    bool in_meta;            /* inside metadata of a resource */
 };
 
-/* In this order, as a message shows them. */
+/* Values are listed in this order, as in the message. */
 static void not_supported(
     struct checker *c, const char *path, struct json v, const char *const *allowed)
 {
@@ -96,7 +96,7 @@ static void check_allowed(struct checker *c, struct json s, const char *at, stru
             "additionalProperties and properties are mutual exclusive");
 }
 
-/* `must be array if x-kubernetes-list-type is specified`; whether it is. */
+/* Reports `must be array if x-kubernetes-list-type is specified`; returns whether it is. */
 static bool check_type_is(
     struct checker *c, struct json s, const char *at, const char *type, const char *keyword)
 {
@@ -119,7 +119,7 @@ static void check_one_of(struct checker *c, struct json s, const char *at, const
         not_supported(c, child(c, at, keyword), v, allowed);
 }
 
-/* The items of a set are compared as a whole. */
+/* Items of a set are compared as a whole. */
 static void check_set(struct checker *c, struct json s, const char *at)
 {
     static const char why[] = "must be atomic as item of a list with x-kubernetes-list-type=set";
@@ -131,7 +131,7 @@ static void check_set(struct checker *c, struct json s, const char *at)
     if (text_eq(type, "object") && !text_eq(schema_text(items, "x-kubernetes-map-type"), "atomic"))
         field_invalid(c->errors,
             child(c, below, "x-kubernetes-map-type"),
-            json_present(list) ? list : json_null(), /* so it is there: the other one's value */
+            json_present(list) ? list : json_null(), /* the other value, which is set */
             why);
 }
 
@@ -151,15 +151,14 @@ static void check_keys(struct checker *c, struct json s, const char *at)
         else if (text_eq(type, "array") || text_eq(type, "object"))
             field_invalid(c->errors,
                 child(c, schema_keyed(c->arena, child(c, at, "items"), "properties", key), "type"),
-                json_str("object"), /* so it is there: the items' type */
+                json_str("object"), /* the type of the items, which is present */
                 "must be a scalar type if parent array's x-kubernetes-list-type is map");
         if (again)
             field_invalid(c->errors, path, keys, "must not contain duplicate entries");
     }
 }
 
-/* Items that say nothing are gone, unless a list has keys: then it is told that they say nothing.
- */
+/* An empty items schema is dropped, except in a list with keys, where it is reported. */
 static struct json items_of(struct checker *c, struct json s, const char *at)
 {
     struct json items = json_member(s, "items");
@@ -193,7 +192,7 @@ static void check_list_map(struct checker *c, struct json s, const char *at)
             "must be object if parent array's x-kubernetes-list-type is map");
 }
 
-/* Items that are told apart by what they are, or by their keys, have it. */
+/* Items that are identified by value or by keys must have them. */
 static void check_identity(struct checker *c, struct json s, const char *at, const char *list)
 {
     struct json items = json_member(s, "items"), properties = json_member(items, "properties");
@@ -262,7 +261,7 @@ static void check_words_of_fields(
     }
 }
 
-/* All schemas in a schema, whatever they mean. */
+/* All nested schemas, whatever their meaning. */
 static void check_words_below(
     struct checker *c, struct json s, const char *at, bool root, struct words words)
 {
@@ -314,15 +313,15 @@ static void check_words(
 
 /* ---- defaults ---- */
 
-/* Where a schema is in its resource, which is the whole or an embedded one. */
+/* The position of a schema in its resource: the root or an embedded one. */
 struct place {
-    const struct place *up; /* NULL: it is the resource's own */
-    const char *field;      /* NULL: an item */
-    struct json resource;   /* the schema of it */
+    const struct place *up; /* NULL: the root of the resource */
+    const char *field;      /* NULL: a list item */
+    struct json resource;   /* its schema */
     bool in_meta;
 };
 
-/* The smallest resource that has the value at the place. */
+/* The innermost resource that contains the position. */
 static struct json resource_around(struct arena *a, const struct place *place, struct json v)
 {
     for (; place->up; place = place->up)
@@ -334,8 +333,8 @@ static struct json resource_around(struct arena *a, const struct place *place, s
     return v;
 }
 
-/* What is wrong with a value and the objects inside of it: that they cannot be read, which then is
- * all, or what they are. Returns the value as it is read. */
+/* Validates a value and its embedded objects: if they are unreadable, only this is reported.
+ * Returns the value as it was read. */
 static struct json check_objects(struct checker *c, const struct structural *schema, struct json v,
     const char *path, struct field_errors *errors)
 {
@@ -392,7 +391,7 @@ static void check_default(
         crd_rules_ask(crd_rules_compile(c->arena, s), c->arena, v, absent, path, c->errors);
 }
 
-/* The server does not look at those of additionalProperties. */
+/* The server skips the defaults in additionalProperties. */
 static void check_defaults(
     struct checker *c, struct json s, const char *at, const struct place *place)
 {
@@ -453,9 +452,9 @@ struct json crd_schema_read_defaults(struct arena *a, struct json schema)
     return properties.count ? json_with_member(a, schema, "properties", json_map_end(&b)) : schema;
 }
 
-/* ---- the whole ---- */
+/* ---- all checks ---- */
 
-/* A schema of the status must not get lost when it is taken out of the whole. */
+/* The schema of status must still be valid when it is used without the rest. */
 static void check_status_root(struct checker *c, struct json s, const char *at)
 {
     static const char *const allowed[] = { "description",
@@ -533,7 +532,7 @@ void crd_check_schema(struct arena *a, struct json schema, const struct crd_sche
             NULL);
     size_t words = errors->count;
     check_words(&c, schema, at, true, (struct words){ 0 });
-    if (strange && errors->count == first) /* not a word that is forbidden by its name */
+    if (strange && errors->count == first) /* not a forbidden keyword */
         field_invalid(errors, at, json_str(""), strange);
     if (!strange && words == form && crd_rules_any(schema))
         crd_rules_check(a, schema, at, options->unchanged, words, errors);

@@ -7,32 +7,32 @@
 enum shape_kind {
     SHAPE_TEXT,
     SHAPE_FLAG,
-    SHAPE_COUNT,       /* a whole number that may be absent */
-    SHAPE_NUMBER,      /* any number that may be absent */
-    SHAPE_MAYBE_TEXT,  /* a text that may be absent */
-    SHAPE_MAYBE_FLAG,  /* false is not the same as absent */
-    SHAPE_WHOLE,       /* a whole number; 0 is the same as absent */
-    SHAPE_ANY,         /* whatever it is */
-    SHAPE_ANYS,        /* a list of that */
+    SHAPE_COUNT,       /* optional integer */
+    SHAPE_NUMBER,      /* optional number */
+    SHAPE_MAYBE_TEXT,  /* optional text */
+    SHAPE_MAYBE_FLAG,  /* false differs from absent */
+    SHAPE_WHOLE,       /* integer; 0 counts as absent */
+    SHAPE_ANY,         /* any value */
+    SHAPE_ANYS,        /* a list of any values */
     SHAPE_TEXTS,       /* a list of texts */
-    SHAPE_STRUCT,      /* below, which may be absent */
-    SHAPE_STRUCTS,     /* a list of below */
-    SHAPE_STRUCT_MAP,  /* a map of below */
-    SHAPE_OR_FLAG,     /* below or true or false */
-    SHAPE_OR_LIST,     /* below or a list of below */
-    SHAPE_DEPENDENCIES /* a map of below or lists of texts */
+    SHAPE_STRUCT,      /* an optional struct, see below */
+    SHAPE_STRUCTS,     /* a list of structs */
+    SHAPE_STRUCT_MAP,  /* a map of structs */
+    SHAPE_OR_FLAG,     /* a struct or a boolean */
+    SHAPE_OR_LIST,     /* a struct or a list of structs */
+    SHAPE_DEPENDENCIES /* a map of structs or lists of texts */
 };
 
 struct shape_field {
     const char *name;
     uint8_t kind;
-    bool always; /* is there even when it says nothing */
+    bool always; /* present even if empty */
     const struct shape *below;
     const char *go; /* its name in the internal type */
 };
 
 struct shape {
-    const char *type; /* of Go: "JSONSchemaProps" */
+    const char *type; /* Go type: "JSONSchemaProps" */
     const struct shape_field *fields;
     size_t count;
 };
@@ -240,7 +240,7 @@ static const struct shape crd_shape = SHAPE("CustomResourceDefinition", crd_fiel
 struct shaping {
     struct arena *arena;
     struct field_errors *unknown;
-    bool keeps_empty; /* lists and maps, which Go does not take for nothing */
+    bool keeps_empty; /* empty lists and maps are kept, as in Go */
 };
 
 static struct json shape_struct(
@@ -284,14 +284,14 @@ static struct json unless_empty(const struct shaping *s, struct json v)
     return s->keeps_empty ? v : json_or_absent(v);
 }
 
-/* What the value means where it stands; absent: nothing. */
+/* The value in this place; absent: none. */
 static struct json shape_value(
     struct shaping *s, const struct shape_field *f, struct json v, const char *path)
 {
     static const struct json absent;
     if (json_is(v, JSON_NULL))
         return f->always && f->kind == SHAPE_STRUCTS ? v : absent;
-    /* What may be one of two things is read by itself, and less strictly. */
+    /* A union is decoded separately, and less strictly. */
     struct shaping lenient = { .arena = s->arena, .keeps_empty = s->keeps_empty };
     switch ((enum shape_kind)f->kind) {
     case SHAPE_TEXT:
@@ -314,7 +314,7 @@ static struct json shape_value(
         return shape_map(&lenient, f->below, v, path);
     case SHAPE_OR_FLAG:
         return json_is(v, JSON_MAP) ? shape_struct(&lenient, f->below, v, path) : v;
-    case SHAPE_OR_LIST: /* whatever else it is counts as nothing */
+    case SHAPE_OR_LIST: /* other types count as empty */
         return json_is(v, JSON_LIST)  ? unless_empty(s, shape_list(&lenient, f->below, v, path))
                : json_is(v, JSON_MAP) ? shape_struct(&lenient, f->below, v, path)
                                       : absent;
@@ -328,7 +328,7 @@ static struct json shape_value(
     return v;
 }
 
-/* A field that is always there and was not given. */
+/* A field that is always present and was not set. */
 static struct json shape_nothing(struct shaping *s, const struct shape_field *f)
 {
     switch ((enum shape_kind)f->kind) {
@@ -474,7 +474,7 @@ static bool check_field(struct typing *t, const struct shape *in, const struct s
     return true;
 }
 
-/* in: what has it as a field. */
+/* in: the struct with this field. */
 static bool check_struct(struct typing *t, const struct shape *in, const struct shape *shape,
     struct json v, const char *path)
 {
@@ -502,7 +502,7 @@ bool crd_shape_check(struct arena *a, struct json crd, struct error *err)
     return check_struct(&t, &crd_shape, &crd_shape, crd, "");
 }
 
-/* ---- as Go prints it ---- */
+/* ---- printing as in Go ---- */
 
 static void print_struct(struct buf *b, const struct shape *shape, struct json v);
 

@@ -13,7 +13,7 @@ static struct custom *custom_of(const struct api_kind *k)
     return k->ctx;
 }
 
-/* Compiles on first use. */
+/* Compiles the schema on first use. */
 static const struct structural *schema_of_kind(const struct api_kind *k)
 {
     struct custom *c = custom_of(k);
@@ -60,7 +60,8 @@ const struct api_kind *custom_kind_at(const struct api_kind *k, const char *api_
     return NULL;
 }
 
-/* Defaults are those of the version that is stored; what another one does not have is dropped. */
+/* Defaults are those of the storage version; fields that the other version does not have are
+ * dropped. */
 static struct json convert(
     const struct api_kind *k, struct arena *a, struct json object, const char *api_version)
 {
@@ -90,7 +91,7 @@ static bool prepare(const struct api_write *w, struct json *object, struct error
     if (!text_eq(w->subresource, "status")) {
         struct json status = json_member(w->old, "status");
         *object = json_with_member(a, *object, "status", status);
-        if (!json_present(status)) /* it may have a default, which nothing owns */
+        if (!json_present(status)) /* it may have a default, which no manager owns */
             *object = fill(w->kind, a, *object);
         return true;
     }
@@ -105,7 +106,7 @@ static bool prepare(const struct api_write *w, struct json *object, struct error
 
 /* ---- validation ---- */
 
-/* %v of a value. */
+/* Prints a value like Go's %v. */
 static void print_go(struct buf *b, struct json v)
 {
     if (json_is(v, JSON_STR))
@@ -155,7 +156,7 @@ static void complain_type(struct field_errors *errors, const char *path, struct 
             wanted));
 }
 
-/* What is at a path of the scale subresource; absent: nothing, or it was complained about. */
+/* The value at a path of the scale subresource; absent: none, or an error was reported. */
 static struct json value_at(struct field_errors *errors, struct json object, const char *path,
     enum json_type type, struct json zero)
 {
@@ -196,7 +197,7 @@ static void check_scale(const struct api_write *w, struct json object, struct fi
         value_at(errors, object, p->label_selector, JSON_STR, json_str(""));
 }
 
-/* Rules are not asked about objects whose shape is wrong. */
+/* Rules are not evaluated for objects with schema errors. */
 static bool is_blocked(const struct field_errors *errors)
 {
     for (size_t i = 0; i < errors->count; i++)
@@ -253,11 +254,11 @@ static const char *field(
     return NULL;
 }
 
-/* New finalizers whose name others might use, too. */
+/* Warns about new finalizers with ambiguous names. */
 static void warn(const struct api_write *w, struct json object)
 {
     static const char *const standard[] = { "orphan", "foregroundDeletion", "kubernetes" };
-    struct json_builder b; /* as a map: sorted, each once */
+    struct json_builder b; /* a map: sorted, without duplicates */
     json_builder_init(&b, w->arena);
     json_each (f, json_get(object, "metadata.finalizers"))
         json_put(&b, json_text(*f), json_null());
@@ -297,7 +298,7 @@ const struct api_behaviour custom_converting_behaviour = {
     .field = field,
 };
 
-/* ---- from the definition ---- */
+/* ---- creating kinds from a CRD ---- */
 
 static const char *copied(struct arena *a, struct json v, const char *path)
 {
@@ -315,7 +316,7 @@ static const char *const *copied_list(struct arena *a, struct json list)
     return texts;
 }
 
-/* v2 comes before v1, that before v1beta2 and v1alpha1, and those before all other names. */
+/* v2 comes before v1, v1 before v1beta2 and v1alpha1, and those before all other names. */
 static int priority_of(const char *version)
 {
     int major = 0, minor = 0, used = 0;
@@ -372,7 +373,7 @@ static const char *storage_version(struct arena *a, struct json crd)
     return "";
 }
 
-/* Where the webhook is that converts between versions; NULL: none is needed. */
+/* The address of the conversion webhook; NULL: none is needed. */
 static const char *converter(struct arena *a, struct json crd)
 {
     struct json client = json_get(crd, "spec.conversion.webhook.clientConfig"),
@@ -390,7 +391,7 @@ static const char *converter(struct arena *a, struct json crd)
         path ? path : "/");
 }
 
-/* What a deprecated version says of itself: the best that is newer. */
+/* The deprecation warning of a version: names the best newer version. */
 static const char *deprecation(
     struct arena *a, struct json crd, struct json version, const char *kind)
 {

@@ -41,12 +41,12 @@ static const struct structural plain[] = {
 struct compilation {
     struct arena *arena;
     struct arena scratch;
-    struct table names; /* field names come again and again */
+    struct table names; /* field names occur repeatedly */
     struct shared_pattern {
         struct pattern pattern;
         struct shared_pattern *next;
     } * patterns;
-    bool of_default; /* the schema is there for its defaults */
+    bool of_default; /* the schema is only used for its defaults */
 };
 
 struct name_entry {
@@ -103,7 +103,7 @@ static const struct structural *const *compile_all(
 
 /* ---- rules ---- */
 
-/* The same one for the same text, which is a shared name. */
+/* Returns the same pattern for the same text, which is a shared name. */
 static struct pattern *shared_pattern(struct compilation *c, const char *text)
 {
     for (struct shared_pattern *p = c->patterns; p; p = p->next)
@@ -115,7 +115,7 @@ static struct pattern *shared_pattern(struct compilation *c, const char *text)
     return &p->pattern;
 }
 
-/* How the value of a keyword becomes a rule. */
+/* How the value of a keyword is converted to a rule. */
 enum rule_value {
     VALUE_NODES,
     VALUE_NODE,
@@ -328,7 +328,7 @@ const struct structural *structural_compile_default(struct arena *a, struct json
     return compile_root(a, schema, true);
 }
 
-/* ---- walking ---- */
+/* ---- access ---- */
 
 const struct structural *structural_field(const struct structural *s, const char *name)
 {
@@ -375,7 +375,7 @@ void structural_check(const struct structural *s, struct arena *a, struct json o
     else if (part && json_present(json_member(object, "status")))
         structural_check_schema(
             part, a, json_member(object, "status"), json_member(old, "status"), "status", errors);
-    if (!status) /* the API server does not look at them there */
+    if (!status) /* the API server does not check them there */
         structural_check_embedded(s, a, object, "", errors);
     struct field_errors before;
     field_errors_init(&before, a);

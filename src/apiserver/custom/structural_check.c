@@ -1,6 +1,6 @@
-/* What kube-openapi says about a value and a schema. It goes on after most errors; where one of
- * several schemas is to match and none does, the errors come from the one with the most checks
- * passed, so passed checks are counted as it counts them. */
+/* Validates a value against a schema as kube-openapi does. It continues after most errors. If none
+ * of several schemas matches, the errors come from the one with the most passed checks, so passed
+ * checks are counted in the same way. */
 
 #include <float.h>
 #include <math.h>
@@ -14,14 +14,14 @@
 #include "base/json_index.h"
 #include "base/utf8.h"
 
-/* Answers show fewer errors: what comes later is only counted. */
+/* Responses show fewer errors: further ones are only counted. */
 #define COMPARED_MAX 200
 
 struct violation {
     enum field_error_type type;
-    const char *path; /* NULL: of the whole object, whatever it is about */
+    const char *path; /* NULL: for the whole object, even if a part is invalid */
     struct json value;
-    const char *text; /* kube-openapi's own words; each is said once */
+    const char *text; /* kube-openapi's message; each is reported once */
     const char *detail;
 };
 
@@ -61,7 +61,7 @@ static const char *path_of(struct checker *c, const struct structural_place *at)
     return structural_path(c->arena, at, false);
 }
 
-/* `PATH in body WHAT`, about a value. */
+/* Reports `PATH in body WHAT` for a value. */
 static void complain(struct checker *c, struct outcome *out, enum field_error_type type,
     const struct structural_place *at, struct json value, const char *what)
 {
@@ -70,7 +70,7 @@ static void complain(struct checker *c, struct outcome *out, enum field_error_ty
     add_violation(c, out, (struct violation){ type, path, value, text, text });
 }
 
-/* %v of a float64: the fewest digits that say it. */
+/* A float64 as in Go's %v: the fewest digits that identify it. */
 static const char *number_text(struct arena *a, double number)
 {
     char digits[40];
@@ -156,9 +156,9 @@ static void check_type(struct checker *c, const struct structural *s, struct jso
     }
 }
 
-/* ---- several schemas at once; what was there before does not count in them ---- */
+/* ---- combined schemas; old values are ignored in them ---- */
 
-/* These are errors of the whole object, as far as the API server can tell. */
+/* The API server reports these as errors of the whole object. */
 static void complain_schemas(
     struct checker *c, struct outcome *out, const struct structural_place *at, const char *what)
 {
@@ -247,7 +247,7 @@ static void check_not(
         complain_schemas(c, out, in->at, "must not validate the schema (not)");
 }
 
-/* ---- rules about one value ---- */
+/* ---- rules for single values ---- */
 
 static size_t character_count(struct json v)
 {
@@ -257,7 +257,7 @@ static size_t character_count(struct json v)
     return count;
 }
 
-/* Of length and pattern only the first breach is told. */
+/* Only the first violation of length and pattern is reported. */
 static bool check_text(
     struct checker *c, const struct structural_rule *r, const struct input *in, struct outcome *out)
 {
@@ -294,7 +294,7 @@ static bool check_text(
     return !what;
 }
 
-/* Whether a number can be of the schema's type and format at all. */
+/* Whether a number is possible for the schema's type and format. */
 static bool number_fits(const struct structural *s, double number)
 {
     const struct structural_rule *format = rule_of(s, RULE_FORMAT);
@@ -308,7 +308,7 @@ static bool number_fits(const struct structural *s, double number)
     return small ? number >= INT32_MIN && number <= INT32_MAX : fabs(number) <= 0x1p63;
 }
 
-/* An error of the whole object, as far as the API server can tell. */
+/* An error of the whole object, because the API server has no path for it. */
 static bool check_range(struct checker *c, const struct structural *s, double number,
     const char *what, const struct input *in, struct outcome *out)
 {
@@ -375,7 +375,7 @@ static void check_limit(struct checker *c, const struct structural_rule *r, bool
         arena_printf(c->arena, "should be %s %s", words, limit_text));
 }
 
-/* Integers are measured as integers, unless the measure is none of the schema's type. */
+/* Integers are compared as integers, unless the limit does not fit the schema's type. */
 static void check_number(
     struct checker *c, const struct structural *s, const struct input *in, struct outcome *out)
 {
@@ -441,7 +441,7 @@ static void check_items(
         complain(c, out, FIELD_INVALID, in->at, json_str(""), "shouldn't contain duplicates");
 }
 
-/* As Go converts values before it compares them: 2.5 is 2 where integers are allowed. */
+/* Compares values after Go's conversion: 2.5 is 2 if integers are allowed. */
 static bool is_allowed(struct json allowed, struct json v)
 {
     if (json_is(allowed, JSON_INT) && json_is(v, JSON_REAL))
@@ -504,9 +504,9 @@ static void check_required(
     }
 }
 
-/* ---- the value and what is in it ---- */
+/* ---- values and their members ---- */
 
-/* The items of an old list by their keys: known in a list-map alone. */
+/* The items of an old list by key; only for list-maps. */
 struct old_items {
     const struct structural *schema;
     struct json list;
@@ -537,7 +537,7 @@ static struct old_items old_items_of(struct arena *a, const struct structural *s
     return x;
 }
 
-/* The item that an item of the new list grew from. */
+/* The old version of a new list item. */
 static struct json old_item(struct arena *a, const struct old_items *x, struct json item)
 {
     if (!x->list.count || !json_is(item, JSON_MAP))
@@ -546,8 +546,8 @@ static struct json old_item(struct arena *a, const struct old_items *x, struct j
     return at < 0 ? absent : x->list.items[at];
 }
 
-/* Whether nothing changed, where the order of a list-map counts for nothing. What the schema does
- * not have, as some of the metadata of an embedded resource, the API server cannot compare. */
+/* Whether the value is unchanged; the order of a list-map is ignored. The API server cannot compare
+ * values that are not in the schema, such as some metadata of an embedded resource. */
 static bool is_unchanged(
     struct arena *a, const struct structural *s, struct json old, struct json v)
 {
@@ -651,7 +651,7 @@ static void check_object(
         check_required(c, required, in, out);
 }
 
-/* Against one schema, without a look at what was there before. */
+/* Validates against one schema, without the old value. */
 static void check_plain(struct checker *c, const struct structural *s, struct json v,
     struct json old, const struct structural_place *at, struct outcome *out)
 {
@@ -681,8 +681,7 @@ static void check_plain(struct checker *c, const struct structural *s, struct js
     }
     if (json_is(v, JSON_MAP))
         check_object(c, s, &in, out);
-    /* Checks of several schemas (2), enum, the schema itself; texts and maps 1, numbers and
-     * lists 2. */
+    /* Combined schemas (2), enum, and the schema itself; texts and maps 1, numbers and lists 2. */
     out->matches +=
         4 + (json_is(v, JSON_STR) || json_is(v, JSON_MAP)) + 2 * (number || json_is(v, JSON_LIST));
 }
@@ -708,11 +707,11 @@ void structural_check_schema(const struct structural *s, struct arena *a, struct
         const char *where = *below && *path ? field_child(a, path, below) : *below ? below : path;
         struct json shown = v->value;
         const char *detail = v->detail;
-        if (json_is(shown, JSON_REAL)) { /* printed as Go does it */
+        if (json_is(shown, JSON_REAL)) { /* printed as in Go */
             detail = arena_printf(a, "%s: %s", number_text(a, shown.real), detail);
             shown = absent;
         } else if (v->type == FIELD_NOT_SUPPORTED && json_is(shown, JSON_STR)) {
-            /* A text here, where built-in kinds have types of their own, which are JSON. */
+            /* A text here; built-in kinds have types that print as JSON. */
             detail = arena_printf(a, "%s: %s", json_to_text(a, json_str(shown.string)), detail);
             shown = absent;
         }

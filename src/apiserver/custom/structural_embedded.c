@@ -1,5 +1,5 @@
-/* Objects inside objects (x-kubernetes-embedded-resource): their apiVersion, kind and metadata are
- * read and checked as those of every object, whatever the schema says of them. */
+/* Embedded objects (x-kubernetes-embedded-resource): their apiVersion, kind and metadata are read
+ * and validated like those of any object, whatever the schema says. */
 
 #include <string.h>
 
@@ -11,7 +11,7 @@
 struct embedded {
     struct arena *arena;
     const char *prefix;
-    struct field_errors *errors; /* NULL: not wanted */
+    struct field_errors *errors; /* NULL: not needed */
 };
 
 static const char *path_at(struct embedded *e, const struct structural_place *at)
@@ -29,7 +29,7 @@ static const char *path_of(struct embedded *e, const struct structural_place *at
 
 /* ---- reading ---- */
 
-/* A refusal is reported as a whole: the path is part of its words. */
+/* An error is reported as a whole: the path is part of the message. */
 static void refuse(struct embedded *e, const char *path, struct json v, const char *detail)
 {
     struct field_errors told;
@@ -56,7 +56,7 @@ static struct json read_metadata(
     return read;
 }
 
-/* A member of an embedded object as it is kept; absent: it is not. */
+/* A member of an embedded object in stored form; absent: it is dropped. */
 static struct json read_member(
     struct embedded *e, const struct json_member *m, const struct structural_place *at)
 {
@@ -102,7 +102,7 @@ struct json structural_read_embedded(const struct structural *s, struct arena *a
 
 /* ---- checking ---- */
 
-/* NULL: it is none, or empty. */
+/* NULL: not a text, or empty. */
 static const char *check_text(struct embedded *e, struct json v, const char *path)
 {
     const char *text = json_text(v);
@@ -149,7 +149,7 @@ static void check_kind(struct embedded *e, struct json v, const char *path)
                 ok ? "" : err.text));
 }
 
-/* It may be as nothing has read it yet: a default, or what an apply left. */
+/* The value may not have been read before: a default, or the result of an apply. */
 static void check_metadata(
     struct embedded *e, struct json metadata, const struct structural_place *at)
 {

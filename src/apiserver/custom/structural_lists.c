@@ -1,4 +1,4 @@
-/* Lists of type set and map hold nothing twice. */
+/* Lists of type set and map have no duplicates. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static const char *path_of(struct lists *l, const struct structural_place *at)
     return arena_printf(l->arena, "%s%s%s", l->prefix, dot, path);
 }
 
-/* Items that are in a list more than once are reported at the second place alone. */
+/* A duplicate is reported only at its second position. */
 struct seen {
     struct json value;
     uint32_t index;
@@ -60,7 +60,7 @@ static void check_unique(
     }
 }
 
-/* What tells an item of a list-map from the others: its keys, as far as it has them. */
+/* The identity of a list-map item: the keys that it has. */
 static struct json keys_of(struct arena *a, const struct structural *s, struct json item)
 {
     struct json_builder b;

@@ -1,4 +1,4 @@
-/* Fields that a schema does not have, nulls that mean nothing, and defaults. */
+/* Removes unknown fields and meaningless nulls, and applies defaults. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 struct pruning {
     struct arena *arena;
-    struct field_errors *unknown; /* NULL: not wanted */
+    struct field_errors *unknown; /* NULL: not needed */
     bool keep_nulls;
 };
 
@@ -29,7 +29,7 @@ static void report(struct pruning *p, const char *key, const struct structural_p
     field_error_add(p->unknown, FIELD_INVALID, path, json_none, path);
 }
 
-/* A null that means that nothing is there; a default takes its place later. */
+/* A null that counts as absent; a default may replace it later. */
 static bool is_empty_null(const struct structural *s, struct json v)
 {
     return json_is(v, JSON_NULL) && s && !s->nullable && !s->fallback;
@@ -37,7 +37,7 @@ static bool is_empty_null(const struct structural *s, struct json v)
 
 enum fate { KEEP, DROP, CHANGE };
 
-/* skip: everything unknown stays, as under x-kubernetes-preserve-unknown-fields. */
+/* skip: keeps all unknown fields, as with x-kubernetes-preserve-unknown-fields. */
 static enum fate prune_member(struct pruning *p, const struct structural *s, bool skip,
     const struct json_member *m, struct json *ret, const struct structural_place *at)
 {

@@ -27,7 +27,7 @@ struct verb_name {
     const char *name;
     unsigned verb;
 };
-/* In the orders in which the API server lists them. */
+/* In the API server's order. */
 static const struct verb_name builtin_verbs[] = {
     { "create", API_CREATE },
     { "delete", API_DELETE },
@@ -119,7 +119,7 @@ size_t discovery_subresources(
     return count;
 }
 
-/* ---- a document for each group and version ---- */
+/* ---- one document per group and version ---- */
 
 struct json discovery_api_versions(struct arena *a, const char *endpoint)
 {
@@ -138,7 +138,7 @@ static struct json group_version(struct arena *a, const struct resource *r)
         { "version", json_str(r->version) });
 }
 
-/* The group whose first kind is the *at-th, which moves behind its last one. */
+/* The group whose first kind is *at; then *at is after its last kind. */
 static struct json group_at(
     struct arena *a, const struct registry *r, size_t *at, const char *api_version)
 {
@@ -184,7 +184,7 @@ struct json discovery_group(struct arena *a, const struct registry *r, const cha
     return json_none;
 }
 
-/* Kinds that the API server calls stored in an older version than it serves. */
+/* Kinds for which the API server reports an older storage version than it serves. */
 static const struct {
     const char *kind, *version;
 } older[] = {
@@ -193,7 +193,7 @@ static const struct {
     { "MutatingAdmissionPolicyBinding", "admissionregistration.k8s.io/v1beta1" },
 };
 
-/* A digest of what the objects are stored as, so that clients see when that changes. */
+/* A digest of the storage version, so that clients notice a change. */
 static struct json storage_hash(struct arena *a, const struct api_kind *k)
 {
     if (!(k->verbs & API_GET) || text_empty(k->storage_version))
@@ -255,7 +255,7 @@ struct json discovery_resources(
         { "resources", json_list_end(&list) });
 }
 
-/* ---- everything in one ---- */
+/* ---- aggregated ---- */
 
 static struct json response_kind(
     struct arena *a, const char *group, const char *version, const char *kind)

@@ -14,24 +14,24 @@
 #include "base/yaml.h"
 
 #define DOCUMENT_BYTES_MAX ((size_t)32 << 20)
-/* Of all that are kept. */
+/* For all cached documents. */
 #define DOCUMENTS_BYTES_MAX ((size_t)4 << 20)
 
 struct document {
     struct document *next;
     char *key;
-    size_t holders; /* answers on their way */
-    bool gone;      /* from the list */
-    bool passing;   /* the text is large: it goes with its last holder */
+    size_t holders; /* responses in progress */
+    bool gone;      /* removed from the list */
+    bool passing;   /* the text is large, and is freed with its last holder */
     struct buf text;
     char etag[2 * SHA256_BYTES + 3];
 };
 
 struct documents {
     struct apiserver *server;
-    struct document *list; /* the last one used first */
-    uint64_t generation;   /* of the registry, that list was made from */
-    struct buf scratch;    /* of answers that are not kept */
+    struct document *list; /* most recently used first */
+    uint64_t generation;   /* of the registry from which the list was built */
+    struct buf scratch;    /* for responses that are not cached */
 };
 
 struct documents *documents_new(struct apiserver *s)
@@ -42,7 +42,7 @@ struct documents *documents_new(struct apiserver *s)
     return d;
 }
 
-/* It may be on its way to somebody. */
+/* A response may still use it. */
 static void document_free(struct document *doc)
 {
     doc->gone = true;
@@ -88,7 +88,7 @@ void documents_free(struct documents *d)
     free(d);
 }
 
-/* ---- what is kept ---- */
+/* ---- cache ---- */
 
 static struct document *find(struct documents *d, const char *key)
 {
@@ -106,7 +106,7 @@ static struct document *find(struct documents *d, const char *key)
     return NULL;
 }
 
-/* A document without its text, yet. */
+/* A document whose text is added later. */
 static struct document *keep(struct documents *d, const char *key, const char *digest)
 {
     struct document *doc = mem_new_of(struct document);
@@ -181,7 +181,7 @@ static enum form form_of(struct arena *a, const char *accept, bool aggregated)
     return FORM_NONE;
 }
 
-/* As built-in paths refuse what no media type of theirs fits. */
+/* The response of built-in paths if no media type is supported. */
 static void answer_no_media(struct arena *a, struct api_answer *ret, const char *offered)
 {
     answer_status(a,
@@ -218,7 +218,7 @@ static bool refused(struct arena *a, const struct api_request *r, enum form form
     return true;
 }
 
-/* One document of the legacy form: small, so it is made each time. */
+/* A document in the legacy format: small, so it is not cached. */
 static void answer_legacy(
     struct documents *d, enum form form, struct json document, struct api_answer *ret)
 {
@@ -261,13 +261,13 @@ static bool is_built_in(const struct registry *r, const char *group)
     return false;
 }
 
-/* What is behind /api or /apis, cut into parts. */
+/* The path after /api or /apis, in parts. */
 static void answer_discovery(struct documents *d, struct arena *a, const struct api_request *r,
     bool core, const char *const parts[2], struct api_answer *ret)
 {
     const struct registry *registry = apiserver_registry(d->server);
     enum form form = form_of(a, r->accept, !parts[0]);
-    bool group = !core && !parts[1]; /* whose documents are given for whatever is done to them */
+    bool group = !core && !parts[1]; /* these documents are returned for any method */
     if (refused(a, r, form, core || is_built_in(registry, parts[0]), group, ret))
         return;
     if (form == FORM_AGGREGATED) {
@@ -326,7 +326,7 @@ static void answer_version(struct documents *d, struct arena *a, struct api_answ
     *ret = (struct api_answer){ 200, "application/json", buf_str(&d->scratch), NULL, NULL };
 }
 
-/* Names that monitors ask for; all are fine whenever an answer is given at all. */
+/* Checks that monitors query; all are fine if the server responds at all. */
 static const char *const checks[] = { "ping", "log", "etcd", "poststarthook/rbac/bootstrap-roles" };
 
 static bool answer_health(struct documents *d, struct arena *a, const struct api_request *r,
@@ -430,7 +430,8 @@ static void answer_root(struct documents *d, struct arena *a, struct api_answer 
 
 /* ---- OpenAPI ---- */
 
-/* All kinds in one: some megabytes. Its digest is kept, and its text while somebody takes it. */
+/* All kinds in one document of several megabytes. Its digest is cached, and its text only while it
+ * is being sent. */
 static void answer_openapi_v2(
     struct documents *d, struct arena *a, const struct api_request *r, struct api_answer *ret)
 {
@@ -459,11 +460,11 @@ static void answer_openapi_v2(
         doc = keep(d, key, openapi_digest(d->server, a, NULL, NULL));
     doc->passing = true;
     if (!has_it(r, doc) && !doc->text.len) {
-        /* Not in the request's own, which lives until the last byte is taken. */
+        /* Not in the request's arena, which lives until the last byte is sent. */
         cleanup(arena_done) struct arena own = ARENA_INIT;
         own.budget = a->budget;
         struct json v = openapi_document(d->server, &own, "/openapi/v2");
-        buf_reset(&d->scratch); /* first there: a request over its budget ends in the middle */
+        buf_reset(&d->scratch); /* before the build: a request over its budget ends in the middle */
         if (binary)
             openapi_v2_encode(&d->scratch, v);
         else
@@ -490,9 +491,9 @@ static void answer_openapi(struct documents *d, struct arena *a, const struct ap
     answer_document(r, doc, "application/json", ret);
 }
 
-/* ---- all of them ---- */
+/* ---- dispatch ---- */
 
-/* Cuts "/x/y" behind a prefix into at most two parts; false: there are more. */
+/* Splits "/x/y" after a prefix into at most two parts; false: there are more. */
 static bool cut_parts(struct arena *a, const char *rest, const char *ret[2])
 {
     struct str s = str_of(rest);

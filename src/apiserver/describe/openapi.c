@@ -58,7 +58,7 @@ static struct json document_of(
     return document(&schemas, &paths, custom);
 }
 
-/* What there is beside groups and their versions. */
+/* Documents other than those of groups and versions. */
 static const struct openapi_page pages[] = {
     { "/api/", "core", "getCoreAPIVersions", OPENAPI_META "APIVersions", NULL },
     { "/apis/", "apis", "getAPIVersions", OPENAPI_META "APIGroupList", NULL },
@@ -69,7 +69,7 @@ static const struct openapi_page pages[] = {
         "application/json" },
 };
 
-/* The page of a path without its slashes ("apis/apps"); false: there is none. */
+/* The page for a path without slashes at its ends ("apis/apps"); false: not found. */
 static bool page_of(
     struct apiserver *s, struct arena *a, const char *name, struct openapi_page *ret)
 {

@@ -4,7 +4,7 @@
 
 /* ---- operations ---- */
 
-/* A first '?' marks what is true or false, '#' a number; a '/' is in the path. Sorted. */
+/* A leading '?' marks a boolean, '#' a number; a '/' is in the path. Sorted. */
 #define PARAMETERS_MAX 20
 static const char *const list_parameters[] = { "?allowWatchBookmarks",
     "continue",
@@ -66,12 +66,12 @@ static const char *const no_parameters[] = { NULL };
 enum of { OF_KIND, OF_LIST, OF_STATUS, OF_WATCH };
 
 struct operation {
-    const char *method, *action, *verb; /* verb: how its name begins */
-    unsigned verbs;                     /* the kind must have one of them */
-    enum of of;                         /* what the answer is */
+    const char *method, *action, *verb; /* verb: the prefix of its id */
+    unsigned verbs;                     /* the kind must support one of them */
+    enum of of;                         /* type of the response */
     const char *const *parameters;
-    const char *codes; /* of answers, beside 401 */
-    bool creates_too;  /* 201 where the kind is built in */
+    const char *codes; /* of responses, in addition to 401 */
+    bool creates_too;  /* also 201 for built-in kinds */
 };
 
 static const struct operation collection_operations[] = {
@@ -104,7 +104,7 @@ static const struct operation watch_one_operations[] = {
     { 0 },
 };
 
-/* Subresources that are no objects. */
+/* Subresources that are not objects. */
 static const struct talk {
     const char *name;
     const char *const *parameters;
@@ -116,17 +116,17 @@ static const struct talk {
     { "portforward", forward_parameters, true },
 };
 
-/* ---- a path in the making ---- */
+/* ---- building a path ---- */
 
 struct path {
     struct openapi_schemas *schemas;
     const struct api_kind *kind;
     const char *text;
     unsigned verbs;
-    const char *sub;                       /* subresource, "" for none */
+    const char *sub;                       /* subresource, or "" */
     const char *group, *version, *answers; /* of its objects */
-    const struct talk *talk;               /* NULL: objects are sent and answered */
-    bool whole;                            /* all namespaces */
+    const struct talk *talk;               /* NULL: request and response are objects */
+    bool whole;                            /* in all namespaces */
 };
 
 const char *openapi_capital(struct arena *a, const char *text)
@@ -209,7 +209,7 @@ static struct json content(struct arena *a, const char *const *types, struct jso
     return json_map_end(&b);
 }
 
-/* What the real server calls a model of the list of a kind. */
+/* The real server's name for the model of a list. */
 static struct json answer_schema(const struct path *p, const struct operation *op)
 {
     struct openapi_schemas *o = p->schemas;
@@ -336,7 +336,7 @@ static struct json operation(const struct path *p, const struct operation *op, b
                 { "kind", json_str(own ? r->kind : p->answers) }) });
 }
 
-/* Parameters that all operations have are the path's. */
+/* Parameters common to all operations belong to the path. */
 static struct json common_parameters(const struct path *p, const char *const *more)
 {
     const char *names[PARAMETERS_MAX];

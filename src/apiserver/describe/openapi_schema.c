@@ -62,7 +62,7 @@ struct json openapi_ref(struct openapi_schemas *o, const char *name)
     return json_map(o->arena, { "$ref", json_strf(o->arena, "%s%s", prefix, name) });
 }
 
-/* As a field refers to a struct. */
+/* A reference from a field to a struct. */
 static struct json field_ref(struct openapi_schemas *o, const char *name)
 {
     struct json ref = openapi_ref(o, name);
@@ -71,7 +71,7 @@ static struct json field_ref(struct openapi_schemas *o, const char *name)
 
 /* ---- built-in types ---- */
 
-/* A model as the document has it. Version 2 says a reference alone, and of two types the text. */
+/* A model for the document. In v2 a reference is alone, and only the text of two types is kept. */
 static struct json model(struct openapi_schemas *o, struct json v)
 {
     struct json_builder b;
@@ -97,7 +97,7 @@ static struct json model(struct openapi_schemas *o, struct json v)
     return json_map_end(&b);
 }
 
-/* Options and watches are the same in all groups, and tagged as those of a built-in one, too. */
+/* Options and watch events are the same in all groups, and also tagged with a built-in group. */
 static struct json tagged(struct openapi_schemas *o, const char *name, struct json schema)
 {
     struct arena *a = o->arena;
@@ -135,7 +135,7 @@ static struct json selectable_fields(struct arena *a, struct json version)
     return json_or_absent(json_list_end(&b));
 }
 
-/* A text field that is described as it was, if it was. */
+/* A text field, with its old description if it had one. */
 static struct json text_field(struct arena *a, struct json properties, const char *name)
 {
     struct json text = json_map(a, { "type", json_str("string") });
@@ -143,7 +143,7 @@ static struct json text_field(struct arena *a, struct json properties, const cha
     return json_with_member(a, text, "description", words);
 }
 
-/* An object has these fields, whatever else its schema says. */
+/* Adds the fields of all objects to a schema. */
 static struct json with_object_fields(struct openapi_schemas *o, struct json schema)
 {
     struct arena *a = o->arena;
@@ -166,7 +166,7 @@ static struct json embedding_each(struct openapi_schemas *o, struct json map)
     return json_map_end(&b);
 }
 
-/* A CRD's schema, in which objects inside of objects have the fields of objects. */
+/* A CRD's schema, in which embedded objects have the fields of objects. */
 static struct json embedding(struct openapi_schemas *o, struct json v)
 {
     struct arena *a = o->arena;

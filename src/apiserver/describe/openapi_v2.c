@@ -1,7 +1,7 @@
 #include "apiserver/describe/openapi_v2.h"
 
-/* How a member of a JSON object is in the binary form. A "named" message is { name = 1, value =
- * 2 }, an "any" is a text of YAML in field 2, which JSON is. */
+/* The binary form of a JSON member. A "named" message is { name = 1, value = 2 }; an "any" is YAML
+ * text in field 2, and JSON is YAML. */
 enum form {
     FORM_TEXT,
     FORM_BOOL,
@@ -9,9 +9,9 @@ enum form {
     FORM_REAL,
     FORM_ANY,
     FORM_MESSAGE,
-    FORM_TEXTS,      /* repeated: the items of a list */
+    FORM_TEXTS,      /* repeated: one for each list item */
     FORM_ANYS,       /* … */
-    FORM_NAMED,      /* a message whose field 1 is repeated, one named message a member */
+    FORM_NAMED,      /* a message with repeated field 1, one named message per member */
     FORM_WRAPPED,    /* a message whose field 1 is the text or message, … */
     FORM_BOOL_OR_IT, /* … or whose field 2 is a bool */
 };
@@ -21,10 +21,10 @@ struct field {
     const char *key;
     uint32_t number;
     enum form form;
-    const struct message *of; /* of the value, its items or its members; NULL: text */
+    const struct message *of; /* of the value, items or members; NULL: text */
 };
 struct message {
-    const struct field *fields; /* up to one without a key */
+    const struct field *fields; /* terminated by one without a key */
     uint32_t extensions;        /* field of the members "x-…", repeated named any; 0: none */
 };
 
@@ -65,7 +65,7 @@ static const struct field info_fields[] = {
 };
 static const struct message info = { info_fields, 0 };
 
-/* Ours has no paths. */
+/* Our document has no paths. */
 static const struct field no_fields[] = { { 0 } };
 static const struct message nothing = { no_fields, 0 };
 
@@ -86,7 +86,7 @@ static const struct field *find(const struct message *m, const char *key)
     return NULL;
 }
 
-/* ---- what version 2 can say ---- */
+/* ---- conversion to v2 ---- */
 
 static bool says(struct json v, const char *key)
 {
@@ -102,7 +102,7 @@ static struct json schemas_of(struct arena *a, struct json map)
     return json_map_end(&b);
 }
 
-/* Fields that may be null need not be there. */
+/* Nullable fields are not required. */
 static struct json required_of(struct arena *a, struct json v)
 {
     if (says(json_member(v, "additionalProperties"), "nullable"))
@@ -154,7 +154,7 @@ static void put_varint(struct buf *b, uint64_t v)
 static void put_number(struct buf *b, uint32_t field, uint64_t v)
 {
     if (!v)
-        return; /* as proto3 leaves out what is zero */
+        return; /* proto3 omits zero values */
     put_varint(b, (uint64_t)field << 3);
     put_varint(b, v);
 }
@@ -170,7 +170,7 @@ static void put_real(struct buf *b, uint32_t field, double v)
         buf_add_char(b, (char)(bits >> (8 * i)));
 }
 
-/* What is put between these two has its length before it, in as few bytes as it takes. */
+/* begin() and end() write the length before their content, in as few bytes as possible. */
 static size_t begin(struct buf *b, uint32_t field)
 {
     put_varint(b, (uint64_t)field << 3 | 2);
@@ -190,7 +190,7 @@ static void end(struct buf *b, size_t start)
     if (buf_overflowed(b))
         return;
     memmove(b->ptr + start + more, b->ptr + start, length);
-    char *at = b->ptr + start - 1; /* not by buf_add_char(), which puts a NUL behind */
+    char *at = b->ptr + start - 1; /* not buf_add_char(), which adds a NUL */
     for (size_t rest = length; rest > 0x7f; rest >>= 7)
         *at++ = (char)(rest | 0x80);
     *at = (char)(length >> (7 * more));
@@ -280,7 +280,7 @@ static void put_field(struct buf *b, const struct field *f, struct json v)
     case FORM_BOOL_OR_IT:
         start = begin(b, f->number);
         if (json_is(v, JSON_BOOL)) {
-            put_varint(b, 2 << 3); /* one of two: said even if it is false */
+            put_varint(b, 2 << 3); /* a oneof, so false is written, too */
             put_varint(b, v.boolean);
         } else {
             put_value(b, 1, f->of, v);

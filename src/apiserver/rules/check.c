@@ -249,7 +249,7 @@ static void check_key(struct field_errors *e, struct json v, const char *path)
         field_invalid(e, path, v, "must not start with '..'");
 }
 
-/* ---- others ---- */
+/* ---- other rules ---- */
 
 void check_enum(struct field_errors *e, struct json v, const char *path, const char *const *allowed)
 {
@@ -290,7 +290,7 @@ bool check_is_ip(const char *text)
     return inet_pton(AF_INET, text, &in) == 1 || inet_pton(AF_INET6, text, &in) == 1;
 }
 
-/* 010.0.0.1: an address, but for some the first part is octal. */
+/* 010.0.0.1: valid, but some programs read the first part as octal. */
 static bool has_leading_zeros(const char *text)
 {
     char plain[16];
@@ -307,7 +307,7 @@ static bool has_leading_zeros(const char *text)
     return zeros && check_is_ip(plain);
 }
 
-/* An address of four parts written as a long one. */
+/* An IPv4 address in IPv6 notation. */
 static bool is_mapped(const char *text)
 {
     struct in6_addr in;

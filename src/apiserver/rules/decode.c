@@ -7,29 +7,29 @@
 #include "base/time.h"
 #include "merge/canonical.h"
 
-/* Where the value in hand stands. */
+/* The position of the current value. */
 struct place {
     const struct place *up;
-    const char *field; /* of a struct; NULL: an item of a list or of a map */
-    const char *via;   /* the embedded struct that the field is in; "" if none */
-    const char *owner; /* Go's name of the struct */
-    const char *key;   /* of a map */
-    size_t index;      /* of a list, if key is NULL */
+    const char *field; /* for a struct; NULL: an item of a list or a map */
+    const char *via;   /* the embedded struct that contains the field; "" if none */
+    const char *owner; /* Go's name for the struct */
+    const char *key;   /* for a map */
+    size_t index;      /* for a list, if key is NULL */
 };
 
 struct decoder {
     struct arena *arena;
     const struct schema *schema;
     struct field_errors *errors;
-    bool failed; /* Go reports the first one only */
-    bool ended;  /* nor does it read on after a type that reads itself has failed */
-    bool stored; /* as it comes back from the store */
+    bool failed; /* Go reports only the first error */
+    bool ended;  /* nor does it continue after the error of a type with its own decoder */
+    bool stored; /* the form that is read back from the store */
 };
 
 static struct json read_value(
     struct decoder *d, uint16_t type, const char *go, struct json v, const struct place *at);
 
-/* ---- what went wrong ---- */
+/* ---- errors ---- */
 
 static const char *path_of(struct arena *a, const struct place *at)
 {
@@ -41,7 +41,7 @@ static const char *path_of(struct arena *a, const struct place *at)
     return at->key ? field_key(a, up, at->key) : field_index(a, up, at->index);
 }
 
-/* Go's path has no indexes and no keys, but embedded structs. */
+/* Go's path has no indexes and no keys, but includes embedded structs. */
 static const char *go_path_of(struct arena *a, const struct place *at)
 {
     if (!at)
@@ -61,7 +61,7 @@ static void fail_text(struct decoder *d, const struct place *at, const char *tex
     d->errors->items[d->errors->count - 1].message = text;
 }
 
-/* The same of a type that reads itself: Go forgets what was wrong before. */
+/* The same for a type with its own decoder: Go drops earlier errors. */
 static void end_text(struct decoder *d, const struct place *at, const char *text)
 {
     for (size_t i = 0; d->failed && !d->ended && i < d->errors->count; i++)
@@ -165,7 +165,7 @@ static struct json read_duration(struct decoder *d, struct json v, const struct 
     return json_str("0s");
 }
 
-/* Go takes numbers for bytes, too. */
+/* Go accepts numbers as bytes, too. */
 static struct json read_byte_list(struct decoder *d, struct json v, const struct place *at)
 {
     char *bytes = arena_alloc(d->arena, (size_t)v.count + 1);
@@ -187,7 +187,7 @@ static struct json read_bytes(struct decoder *d, struct json v, const struct pla
         return read_byte_list(d, v, at);
     if (v.type != JSON_STR)
         return fail_type(d, at, v, "[]uint8", false);
-    /* Line ends do not count: people paste what base64(1) prints. */
+    /* Line ends are ignored, because users paste the output of base64(1). */
     char *text = arena_alloc(d->arena, (size_t)v.count + 1);
     size_t length = 0;
     for (uint32_t i = 0; i < v.count; i++)
@@ -238,7 +238,7 @@ static struct json read_scalar(struct decoder *d, const struct schema_type *t, c
 
 /* ---- containers ---- */
 
-/* Whatever is there, stays. */
+/* A type without restrictions. */
 static bool is_free(const struct schema_type *t)
 {
     return t->map != MAP_NONE && (t->scalar == SCALAR_ANY || t->member == SCHEMA_TYPE_DEDUCED);
@@ -249,7 +249,7 @@ static bool is_struct(const struct schema_type *t)
     return t->map != MAP_NONE && t->member == SCHEMA_NO_TYPE;
 }
 
-/* What an item that is null becomes. */
+/* The value for an item that is null. */
 static struct json zero_of(struct decoder *d, uint16_t type, const char *go, const struct place *at)
 {
     const struct schema_type *t = schema_type(d->schema, type);
@@ -276,7 +276,8 @@ static struct json zero_of(struct decoder *d, uint16_t type, const char *go, con
                                       : json_str("");
 }
 
-/* "[]v1.Container" is of v1.Container, map[string]string of string. A resource list rounds. */
+/* The item type of "[]v1.Container" is v1.Container, of map[string]string string. A resource list
+ * rounds. */
 static const char *go_item(const char *go)
 {
     if (text_eq(go, "v1.ResourceList"))
@@ -345,8 +346,8 @@ static struct json read_field(struct decoder *d, const struct schema_type *t,
         return f->flags & SCHEMA_OMIT ? json_none : read;
     if (!canonical_is_zero(read))
         return read;
-    /* A list or map that is always written is null when it is empty, a list only once it is stored.
-     */
+    /* A list or map that is always present is null if it is empty; a list only when it is
+     * stored. */
     if (f->filled == FILLED_NULL && !is_struct(schema_type(s, f->type)) &&
         ((read.type == JSON_LIST && d->stored) || read.type == JSON_MAP))
         return json_null();
@@ -415,7 +416,7 @@ struct json decode_for_store(struct arena *a, const struct schema *s, struct jso
     return json_with_member(a, object, "metadata", metadata);
 }
 
-/* ---- numbers that do not fit ---- */
+/* ---- integer overflow ---- */
 
 static struct json wrapped(const char *go, struct json v)
 {
@@ -425,7 +426,7 @@ static struct json wrapped(const char *go, struct json v)
     if (v.type == JSON_REAL) {
         bool fits = v.real >= -0x1p63 && v.real < 0x1p63;
         if (fits && (double)(int64_t)v.real != v.real)
-            return v; /* not a whole number, which is an error */
+            return v; /* not a whole number, which is an error elsewhere */
         v = json_int(fits ? (int64_t)v.real : INT64_MIN);
     }
     return v.type == JSON_INT && small ? json_int((int32_t)(uint32_t)(uint64_t)v.integer) : v;
@@ -438,7 +439,7 @@ static struct json wrap(
     struct json_builder b;
     if (text_eq(go, "intstr.IntOrString") && v.type == JSON_REAL && fabs(v.real) < 0x1p31 &&
         v.real == (int32_t)v.real)
-        return json_int((int32_t)v.real); /* it is printed as one on the way */
+        return json_int((int32_t)v.real); /* it is encoded as an integer on the way */
     if (is_free(t) || (v.type != JSON_LIST && v.type != JSON_MAP))
         return t->format == FORMAT_PLAIN && !is_free(t) ? wrapped(go, v) : v;
     json_builder_init(&b, a);

@@ -40,7 +40,7 @@ static const char *const type_words[] = {
     [FIELD_INTERNAL] = "Internal error",
 };
 
-/* Only these say the value; the others would repeat what is not there or may be secret. */
+/* Only these show the value; for others it is missing or may be secret. */
 static bool shows_value(enum field_error_type type)
 {
     return type != FIELD_REQUIRED && type != FIELD_FORBIDDEN && type != FIELD_TOO_LONG &&
@@ -158,7 +158,7 @@ const char *field_errors_text(const struct field_errors *e)
     cleanup(buf_done) struct buf b = BUF_INIT((size_t)16 << 20);
     size_t shown = 0;
     for (size_t i = 0; i < e->count; i++) {
-        bool again = false; /* an aggregate says the same thing once */
+        bool again = false; /* an aggregate has no duplicate messages */
         for (size_t j = 0; j < i && !again; j++)
             again = text_eq(e->items[i].path, e->items[j].path) &&
                     text_eq(e->items[i].message, e->items[j].message);

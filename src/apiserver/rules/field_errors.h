@@ -41,7 +41,7 @@ struct field_errors {
     bool has_type; /* one of them is a FIELD_TYPE_INVALID, which is always stored */
 };
 
-/* Nobody reads more, and the size of a response must be limited. */
+/* More errors do not help, and the size of a response must be limited. */
 #define FIELD_ERRORS_MAX 100
 
 void field_errors_init(struct field_errors *e, struct arena *a);

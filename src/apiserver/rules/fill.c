@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-/* A change at the end of a path: of a member that is not there, or of what is there. */
+/* A change at the end of a path: of a missing or of an existing member. */
 struct change {
     struct arena *arena;
     struct json value;
-    bool empty;                                              /* an empty text is there */
+    bool empty;                                              /* an empty text is a value */
     struct json (*function)(struct arena *a, struct json v); /* NULL: sets value */
 };
 

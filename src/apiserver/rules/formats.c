@@ -23,7 +23,7 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* A copy with a NUL behind it, if it fits and has none inside. */
+/* Copies the text and adds a NUL, if it fits and contains none. */
 #define TEXT_MAX 512
 static const char *copy_text(struct str s, char into[TEXT_MAX])
 {
@@ -36,7 +36,7 @@ static const char *copy_text(struct str s, char into[TEXT_MAX])
 
 /* ---- addresses ---- */
 
-/* Leading zeros are decimal, as in Kubernetes since ever. */
+/* Leading zeros are decimal, as they always were in Kubernetes. */
 static bool is_dotted(struct str s)
 {
     int parts = 0;
@@ -110,7 +110,7 @@ static bool is_date(struct str s)
     return time_parse(text, &ms);
 }
 
-/* Only the date must exist; of the time it is enough that its numbers are small. */
+/* Only the date must exist; the numbers of the time must only be in range. */
 static bool is_date_time(struct str s)
 {
     if (s.len < 19 || (s.ptr[10] != 'T' && s.ptr[10] != 't'))
@@ -122,7 +122,7 @@ static bool is_date_time(struct str s)
                time);
 }
 
-/* What Go takes, or anywhere in the text a number and a unit, spelt out if you like. */
+/* A Go duration, or a number and a unit (possibly spelled out) anywhere in the text. */
 static bool is_duration(struct str s)
 {
     char text[TEXT_MAX];
@@ -135,9 +135,9 @@ static bool is_duration(struct str s)
         s);
 }
 
-/* ---- numbers of books and cards ---- */
+/* ---- ISBN and credit card numbers ---- */
 
-/* The digits alone; at most max of them. */
+/* Only the digits; at most max of them. */
 static size_t strip(struct str s, char *digits, size_t max)
 {
     size_t count = 0;
@@ -207,7 +207,7 @@ static bool is_credit_card(struct str s)
     return sum % 10 == 0;
 }
 
-/* ---- names and addresses of the net ---- */
+/* ---- network names and addresses ---- */
 
 static bool is_hostname(struct str s)
 {
@@ -224,7 +224,7 @@ static bool is_hostname(struct str s)
     return true;
 }
 
-/* An address of RFC 5322 without the comments: a name may come before <…>. */
+/* An RFC 5322 address without comments; a name may precede <…>. */
 static bool is_email(struct str s)
 {
 #define ATOM "[a-zA-Z0-9!#$%&'*+/=?^_`{|}~\\x{80}-\\x{10ffff}-]+"
@@ -246,7 +246,7 @@ static bool escapes_are_whole(struct str s)
     return true;
 }
 
-/* userinfo@host:port, as Go's net/url takes it. */
+/* userinfo@host:port, as accepted by Go's net/url. */
 static bool is_authority(struct str s)
 {
     const char *at = memrchr(s.ptr, '@', s.len);
@@ -265,7 +265,7 @@ static bool is_authority(struct str s)
     return true;
 }
 
-/* What may be in a request line: an absolute URI, or a path. */
+/* Anything allowed in a request line: an absolute URI, or a path. */
 static bool is_uri(struct str s)
 {
     for (size_t i = 0; i < s.len; i++)

@@ -5,7 +5,7 @@
 #include "base/table.h"
 
 #define TOKENS_MAX (JSON_DEPTH_MAX + 1)
-#define MOVED_A_STEP 128 /* entries of an array that are moved in the time of a step */
+#define MOVED_A_STEP 128 /* array entries that are moved in the time of one step */
 
 /* ---- pointers ---- */
 
@@ -26,7 +26,7 @@ static char *unescape(struct arena *a, struct str token)
     return text;
 }
 
-/* What is before the first slash does not count, as the library has it. */
+/* Text before the first slash is ignored, as in the library. */
 static bool pointer_parse(struct arena *a, const char *text, struct pointer *ret, struct error *err)
 {
     struct str rest = str_of(text ? text : "");
@@ -42,7 +42,7 @@ static bool pointer_parse(struct arena *a, const char *text, struct pointer *ret
     return true;
 }
 
-/* A place in a list; -1 is the last one, as the library has it. */
+/* An index in a list; -1 is the last item, as in the library. */
 static bool list_index(const char *token, uint32_t count, int64_t *ret)
 {
     if (!str_to_int(str_of(token), ret))
@@ -59,21 +59,21 @@ static struct json step(struct json v, const char *token)
     return json_member(v, token);
 }
 
-/* ---- changing ---- */
+/* ---- modification ---- */
 
-/* An array of a container that this patch made, and that only one place of the document has: it is
- * changed in place, so that n operations on n members do not copy them n times. */
+/* An array that this patch created and that occurs only once in the document. It is changed in
+ * place, so that n operations on n members do not copy them n times. */
 struct own {
     struct table_node node;
     const void *items;
     size_t size;
 };
 
-/* What one patch has done so far. */
+/* The state of a patch. */
 struct patching {
     struct arena *arena;
     struct json_givens *givens;
-    size_t copied;     /* bytes that copy operations made: doubling must end */
+    size_t copied;     /* bytes created by copy operations, to limit repeated doubling */
     struct table owns; /* struct own, by items */
 };
 
@@ -84,7 +84,7 @@ static bool is_own(const struct table_node *n, const void *key)
     return container_of(n, struct own, node)->items == key;
 }
 
-/* Its own array, with room for one item more. */
+/* Its own array, with room for one more item. */
 static void *own_items(struct patching *p, const void *items, uint32_t count, size_t bytes)
 {
     uint64_t hash = table_hash(&p->owns, &items, sizeof(items));
@@ -102,7 +102,7 @@ static void *own_items(struct patching *p, const void *items, uint32_t count, si
     return (void *)own->items;
 }
 
-/* Where a key of a map is, or where it belongs. */
+/* The position of a key in a map, or the position at which it would be inserted. */
 static uint32_t position(struct json map, const char *key, bool *ret_found)
 {
     uint32_t from = 0, to = map.count;
@@ -159,7 +159,7 @@ static bool edit_map(struct patching *p, struct json *map, const char *key, enum
     return true;
 }
 
-/* What is at a token of a container, in an array that may be changed; NULL: nothing. */
+/* The value at a token in a container, in an array that may be changed; NULL: none. */
 static struct json *slot(struct patching *p, struct json *v, const char *token)
 {
     bool found;
@@ -197,7 +197,7 @@ static bool edit_at(struct patching *p, struct json *v, const struct pointer *to
     return fail(err, ERR_INVALID, "nothing is below a %s", json_type_name(*v));
 }
 
-/* What is there; null for a member that does not. Fails where there is no container. */
+/* The value at a path; null for a missing member. Fails if there is no container. */
 static bool read_at(struct json v, const struct pointer *p, struct json_givens *givens,
     struct json *ret, struct error *err)
 {
@@ -214,7 +214,7 @@ static bool read_at(struct json v, const struct pointer *p, struct json_givens *
     return true;
 }
 
-/* How long the text of a value is, roughly; counts no further than limit. */
+/* The approximate length of a value's text; stops counting at limit. */
 static size_t text_bytes(struct json v, size_t limit)
 {
     size_t bytes = json_is(v, JSON_STR) ? v.count + 2 : 4;
@@ -225,7 +225,7 @@ static size_t text_bytes(struct json v, size_t limit)
     return bytes;
 }
 
-/* Two places will have it: it is not changed in place any more. */
+/* The value will occur twice, so it must not be changed in place any more. */
 static void disown(struct patching *p, struct json v)
 {
     if (v.type != JSON_LIST && v.type != JSON_MAP)
@@ -308,8 +308,7 @@ bool json_patch(struct arena *a, struct json document, struct json operations,
 
 /* ---- merge patches ---- */
 
-/* In lists, too, what is null inside of an object means nothing; an item that is null stays.
- */
+/* Also removes nulls from objects inside of lists; list items that are null stay. */
 static struct json without_nulls(struct arena *a, struct json list)
 {
     struct json_builder b;

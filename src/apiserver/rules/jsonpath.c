@@ -4,15 +4,15 @@
 
 #define JSONPATH_STEPS_MAX 64
 
-/* STEP_ITEMS are those of a list alone, STEP_ALL also the values of a map. */
+/* STEP_ITEMS applies only to lists, STEP_ALL also to the values of a map. */
 enum step_type { STEP_MEMBER, STEP_INDEX, STEP_ITEMS, STEP_ALL, STEP_FILTER };
 
 struct step {
     enum step_type type;
-    const char *name;    /* of STEP_MEMBER */
-    int64_t index;       /* of STEP_INDEX; negative: from the end */
-    const char *left;    /* of STEP_FILTER: the path below the item */
-    const char *compare; /* "==" and so on; NULL: is there */
+    const char *name;    /* for STEP_MEMBER */
+    int64_t index;       /* for STEP_INDEX; negative: from the end */
+    const char *left;    /* for STEP_FILTER: the path below the item */
+    const char *compare; /* "==" and so on; NULL: exists */
     struct json right;
 };
 
@@ -23,8 +23,7 @@ struct steps {
 
 static bool parse(struct arena *a, const char *path, struct steps *ret, struct error *err);
 
-/* A name after a dot: up to the next dot or bracket; a backslash takes the next character as it
- * is. */
+/* A name after a dot: up to the next dot or bracket; a backslash escapes the next character. */
 static const char *parse_name(struct arena *a, const char *p, struct step *ret)
 {
     char *name = arena_alloc(a, strlen(p) + 1);
@@ -50,7 +49,7 @@ static bool parse_literal(struct arena *a, struct str text, struct json *ret)
     return json_parse(a, text, ret, NULL);
 }
 
-/* What stands between [?( and )]. */
+/* The text between [?( and )]. */
 static bool parse_filter(struct arena *a, struct str text, struct step *ret, struct error *err)
 {
     static const char *const signs[] = { "==", "!=", "<=", ">=", "<", ">" };

@@ -173,7 +173,7 @@ bool store_history(const struct store_table *t, uint64_t after,
     return true;
 }
 
-/* ---- reading what was ---- */
+/* ---- old versions ---- */
 
 static int compare_past(const void *a, const void *b)
 {
@@ -184,7 +184,7 @@ static int compare_past(const void *a, const void *b)
     return order ? order : (x->version > y->version) - (x->version < y->version);
 }
 
-/* For each object that changed since, the state that the first such change ended. */
+/* For each object that changed since then: its state before the first of these changes. */
 static void make_overlay(struct store_table *t, uint64_t at)
 {
     if (t->overlay.items && t->overlay.at == at && t->overlay.of == t->version)
@@ -209,7 +209,7 @@ static void make_overlay(struct store_table *t, uint64_t at)
     t->overlay.of = t->version;
 }
 
-/* The first object of the overlay behind the cursor that was there. */
+/* The first object of the overlay after the cursor that existed then. */
 static const struct store_object *past_next(
     const struct store_table *t, const struct store_cursor *c)
 {

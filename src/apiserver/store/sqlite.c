@@ -13,15 +13,15 @@
 #include "base/buf.h"
 #include "base/json.h"
 
-/* Of the file's layout: one more than the number of migrations. */
+/* The version of the schema: one more than the number of migrations. */
 #define LAYOUT 1
-#define APPLICATION 0x4c454542 /* "LEEB": `file` and others can tell whose it is */
+#define APPLICATION 0x4c454542 /* "LEEB": identifies the file for `file` and others */
 #define PATH_BYTES 4096
 #define BUSY_MS 5000
 
 enum statement { BEGIN, COMMIT, ROLLBACK, WRITE, COMPACT, COMPACTED, STATEMENT_COUNT };
 
-/* Rows are found by version when loading and by name when forgetting. */
+/* Rows are found by version when loading, and by name when compacting. */
 static const char *const statement_texts[STATEMENT_COUNT] = {
     [BEGIN] = "BEGIN IMMEDIATE",
     [COMMIT] = "COMMIT",
@@ -48,11 +48,11 @@ struct store_sqlite {
     sqlite3 *db;
     sqlite3_stmt *statements[STATEMENT_COUNT];
     int lock;
-    bool used; /* the folder has had a database */
-    bool open; /* a transaction */
+    bool used; /* the folder has contained a database */
+    bool open; /* in a transaction */
 };
 
-/* A full disk is not our fault and passes; the rest is a broken file or a broken machine. */
+/* A full disk is a temporary error; other errors mean a broken file or machine. */
 static bool sql_fail(sqlite3 *db, struct error *err, const char *what)
 {
     int code = sqlite3_errcode(db);
@@ -90,7 +90,7 @@ static bool begin(struct store_sqlite *d, struct error *err)
     return d->open;
 }
 
-/* ---- the disk's side of a store ---- */
+/* ---- interface for the store ---- */
 
 static bool disk_write(void *self, const struct store_row *row, struct error *err)
 {
@@ -119,7 +119,7 @@ static bool disk_commit(void *self, struct error *err)
 static void disk_rollback(void *self)
 {
     struct store_sqlite *d = self;
-    struct error ignored; /* SQLite has rolled back by itself after some failures */
+    struct error ignored; /* after some failures SQLite has already rolled back */
     if (d->open && !sqlite3_get_autocommit(d->db))
         (void)!run(d, ROLLBACK, &ignored);
     d->open = false;
@@ -224,7 +224,7 @@ static bool note_lock(struct store_sqlite *d)
     return ftruncate(d->lock, 0) == 0 && pwrite(d->lock, text, (size_t)length, 0) == length;
 }
 
-/* flock() goes with the process, however it ends. */
+/* flock() is released with the process, however it ends. */
 static bool lock_folder(struct store_sqlite *d, const char *folder, struct error *err)
 {
     char path[PATH_BYTES], text[48] = "";

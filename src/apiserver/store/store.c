@@ -7,10 +7,10 @@
 #define STORE_HISTORY_MS (5 * 60 * 1000)
 #define STORE_HISTORY_COUNT 100000
 #define STORE_HISTORY_BYTES ((size_t)64 << 20)
-/* The disk forgets in steps of this many changes, because each step is a walk over an index. */
+/* The disk is compacted in steps of this many changes, because each step scans an index. */
 #define STORE_COMPACT_STEP 1000
 
-struct store_object_impl { /* names and text are behind it, in one allocation */
+struct store_object_impl { /* names and text follow in the same allocation */
     struct store_object object;
     char bytes[];
 };
@@ -93,7 +93,7 @@ static int compare(const struct store_object *o, const char *ns, const char *nam
     return order ? order : strcmp(o->name, name);
 }
 
-/* The place of the first object that is not before this name. */
+/* The position of the first object that is not before this name. */
 static size_t place_of(const struct store_table *t, const char *ns, const char *name)
 {
     size_t low = 0, high = t->count;
@@ -138,8 +138,8 @@ const struct store_object *store_next(const struct store_table *t, struct store_
     return o;
 }
 
-/* Puts it into its place, or takes the place away with NULL. The table's reference goes over to the
- * object that is returned: what stood there. */
+/* Sets the object, or removes it with NULL. The table's reference to the old object passes to the
+ * caller. */
 static const struct store_object *table_set(
     struct store_table *t, const char *ns, const char *name, const struct store_object *object)
 {
@@ -152,7 +152,7 @@ static const struct store_object *table_set(
             t->count--;
             memmove(t->objects + i, t->objects + i + 1, (t->count - i) * sizeof(*t->objects));
         }
-        t->shape++; /* cursors also borrow the names of what was replaced */
+        t->shape++; /* cursors also borrow the names of replaced objects */
         return before;
     }
     if (!object)
@@ -177,7 +177,7 @@ uint64_t store_next_version(const struct store *s)
     return s->version + 1;
 }
 
-/* Both the table and the history hold the object; what was there before goes to the history. */
+/* Both the table and the history hold the object; the old object goes to the history. */
 static const struct store_object *change(
     struct store *s, struct store_table *t, const struct store_row *row, bool remember)
 {
@@ -206,7 +206,7 @@ const struct store_object *store_write(struct store *s, struct store_table *t, c
         return NULL;
     }
     if (s->disk && !s->disk->write(s->disk->self, &row, &s->broken)) {
-        /* What the disk made of the others of this turn is not known: they all fail. */
+        /* The result of the turn's other writes on the disk is unknown: they all fail. */
         *err = s->broken;
         return NULL;
     }
@@ -218,7 +218,7 @@ bool store_is_dirty(const struct store *s)
     return s->broken.code || s->flushed != s->version;
 }
 
-/* As it was at the last flush; the versions are used up. */
+/* Rolls back to the last flush; the versions are not reused. */
 static void undo(struct store *s)
 {
     for (struct store_change *c; (c = store_events_last(s)) && c->event.version > s->flushed;) {
@@ -237,7 +237,7 @@ static void undo(struct store *s)
 
 static void compact_disk(struct store *s)
 {
-    struct error ignored; /* what is too much on the disk now will be so at the next step */
+    struct error ignored; /* the next step will compact what remains */
     if (s->disk && s->oldest >= s->compacted + STORE_COMPACT_STEP &&
         s->disk->compact(s->disk->self, s->oldest, &ignored))
         s->compacted = s->oldest;
@@ -273,7 +273,7 @@ bool store_table_is_dirty(const struct store *s, const struct store_table *t)
     return t->version > s->flushed;
 }
 
-/* ---- the whole ---- */
+/* ---- init and free ---- */
 
 static void load_row(void *ctx, const struct store_row *row)
 {

@@ -15,7 +15,7 @@ bool create_check_namespace(struct api_call *c, struct json object)
         c, "the namespace of the provided object does not match the namespace sent on the request");
 }
 
-/* Also what a PUT or an apply of an object that is not there does. */
+/* Also used for a PUT or an apply of an object that does not exist. */
 bool create_object(struct write *w, struct json object, bool applied)
 {
     const struct api_behaviour *b = w->kind->behaviour;

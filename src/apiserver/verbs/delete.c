@@ -1,4 +1,4 @@
-/* DELETE of an object and of a collection. */
+/* DELETE for an object or a collection. */
 
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 /* ---- options ---- */
 
-/* What the API server's decoder of options knows besides them, in every version or in its own. */
+/* Other kinds that the API server's options decoder knows, in all versions or in its own. */
 static bool is_other_kind(const char *kind, bool meta)
 {
     static const char *const kinds[] = { "APIGroup",
@@ -39,7 +39,7 @@ static bool is_other_kind(const char *kind, bool meta)
     return false;
 }
 
-/* Options may say that they are of any version. */
+/* Options may be in any version. */
 static bool check_options_kind(struct api_call *c, struct json options)
 {
     const char *kind = json_text(body_type_member(options, "kind"));
@@ -57,7 +57,7 @@ static bool check_options_kind(struct api_call *c, struct json options)
         version);
 }
 
-/* An Eviction has them as a field. */
+/* An Eviction contains options as a field. */
 static struct schema options_schema(struct arena *a)
 {
     static const struct api_kind eviction = { .resource = { "policy", "v1", "Eviction" } };
@@ -87,7 +87,7 @@ static bool parse_body(struct api_call *c, struct json *ret)
     return !why || call_fail_bad(c, "%s", why);
 }
 
-/* The same options, if they are in the query. */
+/* The same options, from the query. */
 static bool options_of_query(struct api_call *c, struct json *ret)
 {
     struct arena *a = &c->arena;
@@ -120,7 +120,7 @@ static bool options_of_query(struct api_call *c, struct json *ret)
     return true;
 }
 
-/* What a DELETE does that says nothing: two old kinds leave their Pods. */
+/* The default propagation policy of a DELETE: two old kinds orphan their Pods. */
 static enum propagation usual_propagation(struct api_call *c)
 {
     const struct resource *r = &c->kind->resource;
@@ -221,18 +221,18 @@ void rest_delete(struct api_call *c)
 
 /* ---- a collection ---- */
 
-/* The names are read first: deleting changes the table. */
+/* The names are collected first, because deleting changes the table. */
 struct victims {
-    uint64_t version; /* of the list that they are read from */
-    bool exact;       /* as it was then, or as it is now */
+    uint64_t version; /* of the list from which they are read */
+    bool exact;       /* as of that version, not the current state */
     struct list_place after;
     const struct store_object **objects;
     size_t count, size;
-    bool more;         /* are behind the limit; whether they are selected is not looked at */
-    int64_t remaining; /* so many; 0: not known */
+    bool more;         /* more objects are after the limit; whether they match is not checked */
+    int64_t remaining; /* number of those; 0: unknown */
 };
 
-/* The next one: as it is, or as it was at a version that was asked for. False: that is too old. */
+/* The next object: current, or at the requested version. False: that version is too old. */
 static bool next_victim(struct api_call *c, const struct victims *v, struct store_cursor *cursor,
     const struct store_object **ret)
 {
@@ -285,7 +285,7 @@ static bool collect(struct api_call *c, const struct selection *s, const struct 
     }
 }
 
-/* One of them; the answer has its state as it was found, or as it is now if it stays. */
+/* Deletes one object; the response has its state before, or its new state if it stays. */
 static bool delete_one(struct api_call *c, const struct delete_options *o,
     const struct store_object *victim, struct json_builder *items)
 {
@@ -308,7 +308,7 @@ static bool delete_one(struct api_call *c, const struct delete_options *o,
     return true;
 }
 
-/* The list of what was deleted, in the form that was asked for. */
+/* Answers with the list of deleted objects, in the requested form. */
 static void answer_deleted(struct api_call *c, struct json metadata, struct json items)
 {
     struct arena *a = &c->arena;

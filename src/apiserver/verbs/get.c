@@ -1,4 +1,4 @@
-/* One object. */
+/* GET for one object. */
 
 #include "apiserver/core/internal.h"
 #include "apiserver/core/object.h"

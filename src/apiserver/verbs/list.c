@@ -1,4 +1,4 @@
-/* Lists: which objects, then their texts in pieces. */
+/* Lists: collects the objects, then sends their texts in parts. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "apiserver/core/select.h"
 #include "apiserver/core/table.h"
 
-/* What is still to be sent. Objects are held, not copied, so a list costs a pointer an item. */
+/* The unsent rest. Objects are held, not copied, so a list costs one pointer per item. */
 struct list_stream {
     const struct api_kind *kind;
     struct accept accept;
@@ -17,10 +17,10 @@ struct list_stream {
     const struct store_object **objects;
     size_t count, size, at;
     struct buf piece;
-    struct str head; /* with which the text of nearly every object begins */
+    struct str head; /* the head of nearly all objects' texts */
     struct str tail;
-    int64_t bytes; /* of the whole answer; -1: not known */
-    bool ends;     /* the tail is out */
+    int64_t bytes; /* of the whole response; -1: unknown */
+    bool ends;     /* the tail is sent */
 };
 
 void list_stream_free(struct list_stream *l)
@@ -48,15 +48,15 @@ static void add_object(struct list_stream *l, const struct store_object *o)
     l->objects[l->count++] = o;
 }
 
-/* Where a list begins, at which version, and where it stops. */
+/* The start of a list, its version, and its end. */
 struct range {
     uint64_t version;
-    bool exact; /* as it was at that version */
+    bool exact; /* as of exactly that version */
     struct list_place after;
     int64_t limit;
     /* found: */
     bool more;
-    int64_t remaining; /* -1: not known */
+    int64_t remaining; /* -1: unknown */
 };
 
 static bool collect(
@@ -82,7 +82,7 @@ static bool collect(
         if (!o || !(ok = call_check_version(c, o, false)))
             break;
         bool full = r->limit > 0 && (int64_t)l->count >= r->limit;
-        /* Whether one of those behind the page is selected is not looked at. */
+        /* Objects after the page are not checked against the selector. */
         if (full && r->remaining < 0) {
             r->more = true;
             break;
@@ -102,7 +102,7 @@ static bool collect(
 
 /* ---- sending ---- */
 
-/* Whether an object's text needs no look at all: its head is the usual one. */
+/* Whether an object's text needs no conversion, because it has the usual head. */
 static bool is_usual(const struct list_stream *l, const struct store_object *o)
 {
     return !l->kind->refill && o->text.len > l->head.len && o->text.ptr[l->head.len] == ',' &&
@@ -170,9 +170,9 @@ bool list_stream_send(struct api_call *c)
     return room;
 }
 
-/* ---- the answer ---- */
+/* ---- response ---- */
 
-/* How long the items are when nothing needs parsing; -1 if something does. */
+/* The length of all items if nothing needs parsing; else -1. */
 static int64_t plain_bytes(const struct list_stream *l)
 {
     int64_t bytes = l->count ? (int64_t)l->count - 1 : 0;
@@ -236,7 +236,7 @@ static void answer_list(
     l->bytes = items < 0 ? -1 : items + (int64_t)(strlen(head) + l->tail.len);
 }
 
-/* The version to list at: the newest, unless an older one is asked for exactly. */
+/* Chooses the version of the list: the newest, unless exactly an older one is requested. */
 static bool choose_version(struct api_call *c, const struct list_options *o, struct range *r)
 {
     uint64_t current = store_version(c->server->store);
@@ -249,7 +249,7 @@ static bool choose_version(struct api_call *c, const struct list_options *o, str
         r->exact = true;
     }
     if (text_eq(o->version_text, "0"))
-        r->limit = 0; /* any version will do, and the server has all of it at hand */
+        r->limit = 0; /* any version is allowed, and the server has all objects in memory */
     return text_empty(o->cont) || continue_read(c, o, current, &r->version, &r->exact, &r->after);
 }
 

@@ -1,5 +1,5 @@
-/* GET pods/NAME/log: checked here, read from the host, which has the files (kube/pod_log.h), sent
- * as fast as the client takes it. */
+/* GET pods/NAME/log: validated here, read from the host, which has the files (kube/pod_log.h), and
+ * sent as fast as the client reads. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ struct log_options {
     struct pod_log_request request;
 };
 
-/* A number that may be absent: -1 then, and *ret_given false. */
+/* An optional number: -1 and *ret_given false if absent. */
 static bool read_number(struct api_call *c, const char *key, int64_t *ret, bool *ret_given)
 {
     *ret_given = call_param(c, key) != NULL;
@@ -96,7 +96,7 @@ static struct json status_of_container(struct json pod, const char *name)
     return json_none;
 }
 
-/* Whether it has run, in the words of a kubelet. */
+/* Whether it has started; errors are worded as by a kubelet. */
 static bool check_started(struct api_call *c, struct json pod, const struct log_options *o)
 {
     const char *name = o->container;
@@ -124,9 +124,9 @@ static bool check_started(struct api_call *c, struct json pod, const struct log_
         c, "container \"%s\" in pod \"%s\" is waiting to start: %s", name, c->name, why ? why : "");
 }
 
-/* ---- nothing has it ---- */
+/* ---- no log source ---- */
 
-/* The query that a kubelet would get: what was given, by name. */
+/* The query for a kubelet: the given options, sorted by name. */
 static const char *kubelet_query(struct api_call *c, const struct pod_log_request *r)
 {
     const struct {
@@ -146,7 +146,7 @@ static const char *kubelet_query(struct api_call *c, const struct pod_log_reques
     return arena_strdup(&c->arena, buf_text(&b));
 }
 
-/* As a server answers that cannot reach the kubelet of the pod's node. */
+/* The response of a server that cannot reach the kubelet of the pod's node. */
 static bool fail_unreachable(struct api_call *c, const char *node_name, const struct log_options *o)
 {
     struct pod_kubelet k;

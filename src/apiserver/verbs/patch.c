@@ -1,4 +1,4 @@
-/* PATCH, in its four forms. */
+/* PATCH, in its four types. */
 
 #include <string.h>
 
@@ -53,7 +53,7 @@ bool rest_patch_check_form(struct api_call *c)
 
 /* ---- the patched object ---- */
 
-/* As encoding/json reads it. */
+/* Decodes like encoding/json. */
 static bool check_operation(struct api_call *c, struct json op)
 {
     static const char *const texts[] = { "op", "path", "from" };
@@ -107,8 +107,8 @@ static bool parse_patch(
     return true;
 }
 
-/* ret_text: what a JSON patch made, as the real server has it before it reads it: values of the
- * patch are in it as they were given, with keys that are there twice. */
+/* ret_text: the result of a JSON patch before it is decoded, as in the real server: values from the
+ * patch are unchanged, including duplicate keys. */
 static bool apply_patch(struct api_call *c, enum patch_form form, struct json live,
     struct json *ret, struct str *ret_text)
 {
@@ -152,8 +152,8 @@ static bool apply_patch(struct api_call *c, enum patch_form form, struct json li
     return true;
 }
 
-/* What a patch made is read like a body, with an error of its own: it shows the object, and the
- * patch where that is a strategic one. */
+/* The result of a patch is decoded like a body, but with another error: it shows the object, and
+ * the patch if it is a strategic merge patch. */
 static bool fail_patched(
     struct api_call *c, enum patch_form form, struct json object, const char *why)
 {
@@ -170,7 +170,7 @@ static bool fail_patched(
     return call_fail(c, status_invalid(&c->arena, "", "", "", &errors));
 }
 
-/* The same of apiVersion and kind in the words of a strategic merge; NULL: nothing is wrong. */
+/* The same for apiVersion and kind, in the words of a strategic merge; NULL: no error. */
 static const char *type_not_restored(struct json object)
 {
     static const char *const fields[] = { "apiVersion", "kind" };
@@ -184,8 +184,7 @@ static const char *type_not_restored(struct json object)
     return NULL;
 }
 
-/* Why something without a version, which makes it one of the server's own form, is no such object.
- */
+/* Why an object without a version, which means the server's internal version, is invalid. */
 static const char *own_form_of(struct api_call *c, const char *kind)
 {
     const struct resource *r = &c->kind->resource;
@@ -207,8 +206,8 @@ static const char *own_form_of(struct api_call *c, const char *kind)
         r->group);
 }
 
-/* What a patch says that the object is, is read as that first. A strategic merge is one into a
- * value that has its type: what the patch calls it is no matter. */
+/* The result of a patch is first decoded as the type that it claims to be. A strategic merge
+ * already has the type, so it ignores the patch's type. */
 static bool check_identity(struct api_call *c, enum patch_form form, struct json object)
 {
     const struct resource *r = &c->kind->resource;
@@ -229,7 +228,7 @@ static bool check_identity(struct api_call *c, enum patch_form form, struct json
     bool same_version = text_eq(version, want);
     if (same_version && (text_empty(kind) || text_eq(kind, r->kind)))
         return true;
-    /* Without a version it is read as one of the server's own, whose metadata has another name. */
+    /* Without a version it is decoded as the internal version, whose metadata has another name. */
     if (text_empty(version))
         return (!text_empty(kind) && !text_eq(kind, r->kind))
                    ? fail_patched(c, form, object, own_form_of(c, kind))
@@ -252,8 +251,8 @@ static bool check_identity(struct api_call *c, enum patch_form form, struct json
     return fail_patched(c, form, object, why);
 }
 
-/* A custom object is what it says to be until it is validated, and then it must be its kind; a
- * status does not ask. */
+/* A custom object keeps the type that it claims until validation, which requires its own kind;
+ * status updates do not check it. */
 static bool check_custom_type(struct api_call *c, struct json object)
 {
     struct arena *a = &c->arena;
@@ -286,7 +285,7 @@ static bool fail_without_version(struct api_call *c)
                 a, { "causes", json_list(a, json_map(a, { "message", json_str(why) })) }) });
 }
 
-/* What is there twice in a patch, and what is wrong with what became of it. */
+/* Adds duplicates in a patch to the error of its result. */
 static const char *with_twice(struct arena *a, const char *twice, const char *why)
 {
     static const char strict[] = "strict decoding error: ";
@@ -313,7 +312,7 @@ static void patch_object(struct write *w, enum patch_form form)
         w->arena, object, "apiVersion", json_str(object_api_version(w->arena, c->kind)));
     object = json_with_member(w->arena, object, "kind", json_str(c->kind->resource.kind));
     bool read = body_read_object(c, c->kind, &object, text, text.ptr != NULL, &why);
-    if (!read) /* then the patch is not spoken of */
+    if (!read) /* then the message does not mention the patch */
         call_unwarn(c, warned);
     if (!read || told) {
         fail_patched(c, form, patched, told ? with_twice(w->arena, twice, why) : why);
@@ -386,7 +385,7 @@ static bool fail_apply_read(
     return call_fail(w->call, (struct api_status){ 500, "", text, .details = { 0 } });
 }
 
-/* Owners are not taken, and yet read. */
+/* Owners are ignored, but decoded. */
 static bool check_config_times(struct write *w, struct json config)
 {
     int64_t ms;
@@ -413,7 +412,7 @@ static bool check_config_owners(struct api_call *c, struct json config)
            call_fail_bad(c, "metadata.managedFields must be nil");
 }
 
-/* Everything that may be wrong with a configuration before it meets the live object. */
+/* Validates a configuration before it is merged with the live object. */
 static bool check_config(struct write *w, struct json config)
 {
     struct api_call *c = w->call;
@@ -435,7 +434,7 @@ static bool check_config(struct write *w, struct json config)
     return true;
 }
 
-/* Which object could not be read for a merge is in the middle of the text. */
+/* The name of the unreadable object is in the middle of the message. */
 static const char *with_object(
     struct arena *a, const char *text, const char *words, struct json object)
 {
@@ -481,7 +480,7 @@ static bool fail_apply(
             .details = json_map(a, { "causes", json_list_end(&causes) }) });
 }
 
-/* What was merged is no object of the kind. */
+/* The result of the merge is not an object of the kind. */
 static void apply_object(struct write *w)
 {
     struct api_call *c = w->call;
@@ -534,7 +533,7 @@ static void apply_object(struct write *w)
 
 /* ---- scale ---- */
 
-/* The API server cannot do this, and who relies on it would find out on a cluster. */
+/* The API server cannot do this, and a client that relies on it would fail on a real cluster. */
 static void fail_custom_scale(struct write *w, struct json config)
 {
     const char *ns = json_get_text(config, "metadata.namespace");
@@ -547,7 +546,7 @@ static void fail_custom_scale(struct write *w, struct json config)
     call_fail(w->call, (struct api_status){ 500, "", text, .details = { 0 } });
 }
 
-/* Nor does it come so far if nothing owns the replicas: then it makes an owner first. */
+/* It fails even earlier if replicas has no owner: then it first creates one. */
 static void fail_unowned_scale(struct write *w)
 {
     static const char text[] =
@@ -592,7 +591,7 @@ static void apply_scale(struct write *w)
         scale_store(c, w, result.object, true);
 }
 
-/* What became of a Scale must still be one. */
+/* The result must be a valid Scale. */
 static bool read_scale(struct write *w, enum patch_form form, struct json *scale)
 {
     struct api_call *c = w->call;

@@ -1,4 +1,4 @@
-/* What is done to pods by a POST: pods/NAME/binding (and bindings), pods/NAME/eviction. */
+/* POST on pods: pods/NAME/binding (and bindings), pods/NAME/eviction. */
 
 #include "apiserver/builtin/defaults.h"
 #include "apiserver/core/body.h"
@@ -10,7 +10,7 @@
 #include "apiserver/verbs/remove.h"
 #include "base/selector.h"
 
-/* A condition of a status, set, with the time if it is new or changed; the others stay. */
+/* Sets a condition in a status, with the time if it is new or changed; others are kept. */
 static struct json with_condition(
     struct arena *a, struct json object, struct json condition, const char *now)
 {
@@ -43,7 +43,7 @@ static void answer_done(struct api_call *c)
     call_json(c, 201, json_with_member(&c->arena, done, "code", json_int(201)));
 }
 
-/* The pod of a call that names it in its path; false: answered. */
+/* The pod in the path of a call; false: answered. */
 static bool read_pod(struct write *w, struct api_call *c, const char *name)
 {
     *w = (struct write){
@@ -167,7 +167,7 @@ void rest_create_binding(struct api_call *c)
 
 /* ---- eviction ---- */
 
-/* The pods that a budget does not count. */
+/* Pods that do not count for a budget. */
 static bool is_beyond_budgets(struct json pod)
 {
     const char *phase = json_get_text(pod, "status.phase");
@@ -183,7 +183,8 @@ static bool is_ready(struct json pod)
     return false;
 }
 
-/* The budget of a pod: *ret is filled, before NULL if there is none. False: there are several. */
+/* The PodDisruptionBudget of a pod: *ret is set, with before NULL if there is none. False: there
+ * are several. */
 static bool find_budget(struct api_call *c, struct json pod, struct write *ret)
 {
     struct arena *a = &c->arena;
@@ -229,7 +230,7 @@ static bool fail_budget(struct write *b, int64_t retry_s, const char *why)
         });
 }
 
-/* One disruption less is allowed; false: answered. */
+/* Uses one allowed disruption; false: answered. */
 static bool take_from_budget(struct write *b, const char *pod)
 {
     struct arena *a = b->arena;
@@ -271,7 +272,7 @@ static bool take_from_budget(struct write *b, const char *pod)
     return write_store(b, budget, false, &stored);
 }
 
-/* Whether the pod's budget lets it go; false: answered. */
+/* Whether the pod's budget allows the eviction; false: answered. */
 static bool ask_budget(struct api_call *c, struct json pod)
 {
     struct write b;
@@ -322,7 +323,7 @@ static void evict(struct api_call *c, struct json eviction)
     }
     if (!delete_options_read(c, json_is(options, JSON_MAP) ? options : json_empty_map(), &o))
         return;
-    /* Options in the body are those of the deletion alone. */
+    /* The options in the body apply only to the deletion. */
     bool delete_dry = c->dry_run;
     c->dry_run = asked_dry;
     if (!read_pod(&w, c, c->name) || !delete_check_preconditions(&w, &o) || !ask_budget(c, w.old) ||

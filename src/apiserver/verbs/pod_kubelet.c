@@ -1,4 +1,4 @@
-/* What is asked of a pod's node: which container is meant, and where its kubelet would be. */
+/* Requests to a pod's node: finds the container, and the address of the kubelet. */
 
 #include "apiserver/core/internal.h"
 

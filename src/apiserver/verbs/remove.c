@@ -6,7 +6,8 @@
 #include "apiserver/core/meta.h"
 #include "base/time.h"
 
-/* What has contents. The real server looks at preconditions of these elsewhere, in other words. */
+/* Kinds with contents. The real server checks their preconditions elsewhere, with other
+ * messages. */
 static bool has_own_delete(const struct api_kind *k)
 {
     return (!*k->resource.group && text_eq(k->resource.plural, "namespaces")) ||
@@ -30,7 +31,7 @@ static bool fail_precondition(
                     asked,
                     what,
                     have)));
-    like.resource.plural = w->kind->resource.kind; /* the server names the kind here */
+    like.resource.plural = w->kind->resource.kind; /* here the server's message has the kind */
     return call_fail(w->call,
         status_conflict(w->arena,
             &like,
@@ -56,7 +57,7 @@ bool delete_check_preconditions(struct write *w, const struct delete_options *o)
     return true;
 }
 
-/* The garbage collector's own two finalizers say how dependents are treated; a DELETE sets them. */
+/* The garbage collector's two finalizers select how dependents are treated; a DELETE sets them. */
 static struct json finalizers_for(struct write *w, const struct delete_options *o)
 {
     struct json old = json_get(w->old, "metadata.finalizers");
@@ -78,7 +79,7 @@ static struct json finalizers_for(struct write *w, const struct delete_options *
     return json_or_absent(json_list_end(&b));
 }
 
-/* Only pods that run somewhere are given time. */
+/* Only pods that run on a node have a grace period. */
 static int64_t grace_of(const struct write *w, const struct delete_options *o)
 {
     if (!text_eq(w->kind->resource.kind, "Pod") || *w->kind->resource.group)
@@ -91,7 +92,7 @@ static int64_t grace_of(const struct write *w, const struct delete_options *o)
                            : json_get_int(w->old, "spec.terminationGracePeriodSeconds", 30);
 }
 
-/* Marked, not gone: somebody has to let go first. */
+/* Marks an object as terminating; finalizers must be removed first. */
 static struct json mark(struct write *w, struct json finalizers, int64_t grace_s)
 {
     struct arena *a = w->arena;
@@ -126,7 +127,7 @@ bool delete_object(struct write *w, const struct delete_options *o, struct json 
         return namespace_delete(w, finalizers, object, ret, ret_gone);
     bool pod = api_kind_is_core(w->kind, "Pod");
     *object = *ret_gone && !pod ? w->old : mark(w, finalizers, grace_s);
-    /* A Pod is marked and then deleted, which those see who watch it. */
+    /* A Pod is first marked and then deleted, and watchers see both. */
     if (pod && *ret_gone && !(w->call && w->call->dry_run)) {
         if (!write_store(w, *object, false, ret) || !write_read_old(w))
             return false;

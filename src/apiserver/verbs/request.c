@@ -30,8 +30,8 @@ static const char *decode_param(struct arena *a, struct str s)
     return url_decode(a, (struct str){ copy, s.len }, &decoded) ? decoded : NULL;
 }
 
-/* Pairs that cannot be read are left out, as the API server does it. Our texts hold no NUL, and
- * what a selector with one means must not become "everything": such a query is refused. */
+/* Invalid pairs are skipped, as in the API server. Our texts cannot contain a NUL, and a selector
+ * with one must not mean "everything": such a query is refused. */
 static bool read_query(struct api_call *c)
 {
     struct str rest = c->request->query;
@@ -39,7 +39,7 @@ static bool read_query(struct api_call *c)
         return true;
     if (memmem(rest.ptr, rest.len, "%00", 3))
         return call_fail_bad(c, "the query has a NUL (%%00) in it");
-    size_t most = 1; /* a head has a limit, and so have these */
+    size_t most = 1; /* the length of a head is limited, and so is the number of parameters */
     for (size_t i = 0; i < rest.len; i++)
         most += rest.ptr[i] == '&';
     c->params = arena_array(&c->arena, most, sizeof(*c->params));
@@ -56,7 +56,7 @@ static bool read_query(struct api_call *c)
     return true;
 }
 
-/* Who reads with their own eyes gets lines: by ?pretty=, or by the program that asks. */
+/* Clients used by people get indented JSON: by ?pretty=, or by the user agent. */
 static bool wants_lines(const struct api_call *c)
 {
     static const char *const yes[] = { "1", "t", "T", "TRUE", "true", "True" };
@@ -79,7 +79,7 @@ static bool wants_lines(const struct api_call *c)
 struct path {
     const char *segments[SEGMENTS_MAX];
     size_t count, at;
-    bool gaps; /* it has two slashes in a row */
+    bool gaps; /* contains two consecutive slashes */
 };
 
 static bool split_path(struct api_call *c, struct path *p)
@@ -108,7 +108,7 @@ static bool page_not_found(struct api_call *c)
     return false;
 }
 
-/* A version of which nothing but custom kinds is served knows no other resources. */
+/* A version with only custom kinds has no other resources. */
 static bool is_built_in_version(const struct registry *r, const char *group, const char *version)
 {
     const struct api_kind *k;
@@ -126,7 +126,7 @@ static bool is_namespace_part(const char *segment)
 
 static bool may_ask(struct api_call *c, const char *group, const char *version, const char *plural);
 
-/* namespaces/NS/plural/name/subresource, where namespaces are a resource too. */
+/* namespaces/NS/plural/name/subresource, where namespaces are also a resource. */
 static bool read_resource(
     struct api_call *c, struct path *p, const char *group, const char *version)
 {
@@ -143,7 +143,7 @@ static bool read_resource(
     const char *subresource = path_next(p);
     c->subresource = subresource ? subresource : "";
     c->kind = registry_find(r, group, version, plural);
-    /* A Namespace is a cluster-scoped kind whose name is in a namespace's place. */
+    /* A Namespace is a cluster-scoped kind whose name is in the place of a namespace. */
     bool fits = c->kind && p->at == p->count && c->kind->resource.cluster_scoped == !in_namespace;
     if (c->kind && !in_namespace && !c->kind->resource.cluster_scoped && !c->name)
         fits = p->at == p->count;
@@ -169,7 +169,7 @@ static void add_escaped(struct buf *b, struct str text)
     }
 }
 
-/* …/watch and nothing behind it. */
+/* …/watch without anything after it. */
 static bool fail_undetermined(struct api_call *c)
 {
     const struct api_request *r = c->request;
@@ -232,11 +232,11 @@ static const struct route {
     { "DELETE", false, API_DELETE_COLLECTION, "deletecollection", rest_delete_collection },
 };
 
-/* Below /watch/ there are only lists, also with a name: of that one object. */
+/* /watch/ supports only lists, also with a name: for that one object. */
 static const struct route *find_route(const struct api_call *c)
 {
     bool on_object = c->name && !c->watch_path;
-    /* The router of custom kinds takes a name here, and nothing looks at it. */
+    /* The router of custom kinds accepts a name here and ignores it. */
     if (c->kind && c->kind->custom && !*c->subresource && strcmp(c->request->method, "POST") == 0)
         on_object = false;
     for (size_t i = 0; i < lengthof(routes); i++)
@@ -246,7 +246,7 @@ static const struct route *find_route(const struct api_call *c)
     return NULL;
 }
 
-/* ---- rights ---- */
+/* ---- authorization ---- */
 
 static bool is_allowed(struct api_call *c, const struct auth_request *r)
 {
@@ -260,7 +260,7 @@ static bool is_allowed(struct api_call *c, const struct auth_request *r)
     return false;
 }
 
-/* Takes the user that the client impersonates. False: it may not, and is answered. */
+/* Replaces the user by the impersonated one. False: this is not allowed; answered. */
 static bool impersonate(struct api_call *c, const struct auth_request *r)
 {
     struct api_answer answer;
@@ -284,7 +284,7 @@ static bool impersonate(struct api_call *c, const struct auth_request *r)
     return true;
 }
 
-/* The verb of a request about a resource, as rules name it. */
+/* The verb of a resource request, as in RBAC rules. */
 static const char *verb_of(const struct api_call *c, const struct route *route)
 {
     if (route && route->verb == API_LIST && (c->watch_path || call_param_bool(c, "watch")))
@@ -315,7 +315,7 @@ static bool method_not_allowed(struct api_call *c)
             .details = json_empty_map() });
 }
 
-/* Of a resource that may not be there: who may not ask does not learn that. */
+/* For a resource that may not exist: a user without the right does not learn whether it does. */
 static bool may_ask(struct api_call *c, const char *group, const char *version, const char *plural)
 {
     struct auth_request r = {
@@ -333,7 +333,7 @@ static bool may_ask(struct api_call *c, const char *group, const char *version, 
     return impersonate(c, &r) && is_allowed(c, &r);
 }
 
-/* Discovery, health, the version and the like; false: it is none of these, or answered. */
+/* Discovery, health, version and the like; false: none of these, or answered. */
 static bool is_document(struct api_call *c)
 {
     struct api_answer answer;
@@ -412,7 +412,7 @@ static void add_owners(struct api_call *c, struct json *object)
     assert(ok);
 }
 
-/* A POST that answers and stores nothing. */
+/* A POST with a response that is not stored. */
 static void answer_review(struct api_call *c)
 {
     struct api_answer answer;
@@ -452,14 +452,14 @@ static void answer_token(struct api_call *c)
     c->kind = account;
 }
 
-/* What goes on as something else than HTTP has no form. */
+/* Connections that switch to another protocol have no response form. */
 static bool is_connecting(const char *subresource)
 {
     return text_eq(subresource, "attach") || text_eq(subresource, "exec") ||
            text_eq(subresource, "portforward");
 }
 
-/* POSTs on an object. False: there is none of this name. */
+/* POSTs on an object. False: unknown subresource. */
 static bool post_on_object(struct api_call *c)
 {
     static const struct {
@@ -483,7 +483,7 @@ static bool post_on_object(struct api_call *c)
     return false;
 }
 
-/* Before anything else is looked at: the form of a patch, then that of the answer. */
+/* First checks the patch type, then the form of the response. */
 static bool negotiate(struct api_call *c, const struct route *route, bool watch)
 {
     enum accept_target target = ACCEPT_OF_OBJECT;
@@ -498,7 +498,7 @@ static bool negotiate(struct api_call *c, const struct route *route, bool watch)
            (connects || call_negotiate(c, target));
 }
 
-/* A custom kind has no routes by method: what writes one object misses its name. */
+/* Custom kinds have no routes by method: a write without a name is an error. */
 static bool fail_nameless(struct api_call *c)
 {
     bool patch = strcmp(c->request->method, "PATCH") == 0;
@@ -510,7 +510,7 @@ static bool fail_nameless(struct api_call *c)
     return true;
 }
 
-/* Whether this can be done to it at all. */
+/* Whether the kind supports this request at all. */
 static bool route_fits(const struct api_call *c, const struct route *route)
 {
     const struct subresource *s = discovery_find_subresource(c->kind, c->subresource);
@@ -524,7 +524,7 @@ static bool route_fits(const struct api_call *c, const struct route *route)
     return (c->kind->verbs & route->verb) && (!everywhere || route->verb == API_LIST);
 }
 
-/* There is no such path: a kind that is only created has a collection in a namespace. */
+/* Whether the path exists: a kind that can only be created has a collection in a namespace. */
 static bool has_path(const struct api_call *c)
 {
     bool everywhere = !c->kind->resource.cluster_scoped && !*c->ns;
@@ -533,7 +533,7 @@ static bool has_path(const struct api_call *c)
     return !*c->subresource || (!c->watch_path && has_subresource(c->kind, c->subresource));
 }
 
-/* What people may try on a pod, and kubectl shows the words of. */
+/* Subresources of pods that users may try, and whose message kubectl shows. */
 static bool fail_not_offered(struct api_call *c)
 {
     if (!api_kind_is_core(c->kind, "Pod") || !text_eq(c->subresource, "proxy"))
@@ -578,7 +578,7 @@ static void route_resource(struct api_call *c)
         route->handle(c);
 }
 
-/* A slash is one however it is written. */
+/* An encoded slash is a slash, too. */
 static bool decode_path(struct api_call *c)
 {
     const char *path = NULL;

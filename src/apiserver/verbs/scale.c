@@ -11,7 +11,7 @@
 #include "base/selector.h"
 #include "merge/apply.h"
 
-/* The selector as text: it is in the parent as text or as a LabelSelector. */
+/* The selector as text: the parent has it as text or as a LabelSelector. */
 static struct json selector_text(struct arena *a, const struct api_kind *k, struct json parent)
 {
     struct selector s;
@@ -23,7 +23,7 @@ static struct json selector_text(struct arena *a, const struct api_kind *k, stru
         return v;
     bool plain = !json_present(json_member(v, "matchLabels")) &&
                  !json_present(json_member(v, "matchExpressions"));
-    if (plain && v.count) /* a ReplicationController's map */
+    if (plain && v.count) /* the map of a ReplicationController */
         v = json_map(a, { "matchLabels", v });
     if (!selector_from_json(a, v, "", &s, &err) || s.nothing)
         return json_none;
@@ -66,7 +66,7 @@ static struct json cells(
         json_str(table_age(a, json_get_text(object, "metadata.creationTimestamp"), wall_ms)));
 }
 
-/* Custom kinds have another maker of tables, who says more of the same columns. */
+/* The table of a custom kind describes the same columns in more detail. */
 static const struct api_column custom_columns[] = {
     { .name = "Name", .type = "string", .format = "name", .description = "" },
     { .name = "Desired", .type = "integer", .format = "", .description = "" },
@@ -92,7 +92,7 @@ const struct api_kind *scale_kind(struct arena *a)
     return request_with_schema(a, &kind);
 }
 
-/* In the form that was asked for. */
+/* In the requested form. */
 static void answer_scale(struct api_call *c, struct json scale)
 {
     const struct api_kind *parent = c->kind;
@@ -124,16 +124,16 @@ static bool check_scale(struct api_call *c, struct json scale)
     if (!update_check_own_name(c, scale))
         return false;
     struct json replicas = json_get(scale, "spec.replicas");
-    /* Of a custom kind it is the parent that is wrong. */
+    /* For a custom kind the parent is invalid. */
     if (!c->kind->custom && json_is(replicas, JSON_INT) && replicas.integer < 0)
         field_invalid(&errors, "spec.replicas", replicas, "must be greater than or equal to 0");
     return !errors.count ||
            call_fail(c, status_invalid(&c->arena, "autoscaling", "Scale", c->name, &errors));
 }
 
-/* ---- owners: a Scale has a list of its own, made from the parent's ---- */
+/* ---- owners: a Scale has its own list, derived from the parent's ---- */
 
-/* One version: no built-in kind with replicas has more. */
+/* Only one version: no built-in kind with replicas has more. */
 static struct managers_scale_path replicas_path(const struct write *w)
 {
     struct managers_scale_path path = { .api_version = object_api_version(w->arena, w->kind) };
@@ -155,7 +155,7 @@ struct json scale_owners(struct write *w)
     return json_if(ok, owners);
 }
 
-/* The API server knows no time for who scales a custom object. */
+/* The API server sets no time for managers that scale a custom object. */
 static struct json without_scale_times(struct arena *a, struct json owners)
 {
     struct json_builder b;
@@ -229,8 +229,8 @@ bool scale_store(struct api_call *c, struct write *w, struct json scale, bool ap
     return true;
 }
 
-/* What is wrong with the Scale of a custom object is not told by the API server, which does not
- * find the words for its type. */
+/* The API server does not report errors in the Scale of a custom object, because it cannot format
+ * its type. */
 static bool decode_scale(struct api_call *c, struct json *ret)
 {
     const struct api_kind *parent = c->kind;

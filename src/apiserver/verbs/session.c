@@ -1,4 +1,4 @@
-/* GET and POST pods/NAME/exec, attach and portforward: checked here, and then for the host to open
+/* GET and POST pods/NAME/exec, attach and portforward: validated here, then opened by the host
  * where pods run (kube/pod_session.h). */
 
 #include "apiserver/access/auth.h"
@@ -6,7 +6,7 @@
 #include "base/url.h"
 #include "kube/pod_session.h"
 
-/* Numbers of a query, each perhaps several with commas, as kube-apiserver reads them. */
+/* Numbers in a query, each perhaps a comma-separated list, parsed as in kube-apiserver. */
 static bool read_ports(struct api_call *c, struct pod_session_request *r)
 {
     for (size_t i = 0; i < c->param_count; i++) {
@@ -52,7 +52,7 @@ static bool read_options(struct api_call *c, struct pod_session_request *r)
     return r->kind != POD_PORT_FORWARD || read_ports(c, r);
 }
 
-/* A WebSocket is a GET, but what it does is what a POST was needed for before there were any. */
+/* A WebSocket uses GET, but needs the right `create`, like the older POST. */
 static bool may_create(struct api_call *c)
 {
     const char *reason = "";
@@ -71,7 +71,7 @@ static bool may_create(struct api_call *c)
     return call_fail(c, status_forbidden(&c->arena, c->kind, c->name, reason));
 }
 
-/* What a kubelet says to a request that makes no sense. */
+/* A kubelet's errors for invalid combinations. */
 static bool check_streams(struct api_call *c, const struct pod_session_request *r)
 {
     if (r->kind == POD_PORT_FORWARD)
@@ -83,7 +83,7 @@ static bool check_streams(struct api_call *c, const struct pod_session_request *
     return true;
 }
 
-/* Where a kubelet would be asked for this. */
+/* The URL of this request on a kubelet. */
 static const char *kubelet_url(
     struct api_call *c, const struct pod_session_request *r, const struct pod_kubelet *k)
 {
@@ -105,7 +105,7 @@ static const char *kubelet_url(
         buf_text(&query));
 }
 
-/* It depends on the client's protocol what is said of a kubelet that cannot be reached. */
+/* The error for an unreachable kubelet depends on the client's protocol. */
 static bool find_kubelet(struct api_call *c, const char *node, struct pod_session_request *r)
 {
     struct pod_kubelet k;

@@ -1,4 +1,4 @@
-/* PUT of an object or of its status. */
+/* PUT for an object or its status. */
 
 #include <string.h>
 
@@ -57,7 +57,7 @@ bool write_check_uid(struct write *w, const char *uid)
                 old_uid)));
 }
 
-/* The uid and version that the client has seen, if it says so. */
+/* The uid and version that the client sent, if any. */
 static bool check_preconditions(struct write *w, struct json object)
 {
     struct api_call *c = w->call;
@@ -97,7 +97,8 @@ bool update_object(struct write *w, struct json object, bool applied)
     if (!write_fill_owners(w, &object, applied) || !write_check_update(w, &object))
         return false;
     bool last = meta_is_deleting(w->old) && write_is_last(object);
-    /* The update that lets go of an object is never stored: what is deleted is what was there. */
+    /* The update that releases a terminating object is not stored: the deleted state is the old
+     * one. */
     if (!write_store(w, last ? w->old : object, last, &stored))
         return false;
     struct json version = json_get(w->old, "metadata.resourceVersion");

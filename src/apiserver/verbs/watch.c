@@ -1,5 +1,5 @@
-/* Watches: a queue of events for each watcher, filled when the store is flushed and sent as fast as
- * the client takes them. Objects in it are held, not copied. */
+/* Watches: each watcher has a queue of events, which is filled when the store is flushed and sent
+ * as fast as the client reads. Its objects are held, not copied. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "apiserver/core/object.h"
 #include "apiserver/core/select.h"
 
-/* About a record of TLS. */
+/* About one TLS record. */
 #define WATCH_BATCH_BYTES ((size_t)15 << 10)
 
 enum watch_type { WATCH_ADDED, WATCH_MODIFIED, WATCH_DELETED, WATCH_BOOKMARK, WATCH_ERROR };
@@ -19,7 +19,7 @@ static const char *const type_names[] = { "ADDED", "MODIFIED", "DELETED", "BOOKM
 struct watch_item {
     enum watch_type type;
     const struct store_object *object; /* held; NULL: text */
-    char *text; /* owned: of bookmarks and errors, and what left a selection */
+    char *text; /* owned: bookmarks, errors, and objects that left the selection */
 };
 
 struct watch_stream {
@@ -29,14 +29,14 @@ struct watch_stream {
     struct selection selection;
     struct arena scratch; /* for parsing while selecting */
     struct watch_item *items;
-    size_t first, count, size; /* a ring */
-    size_t bytes;              /* of live events that wait */
-    uint64_t after;            /* events up to this version are known */
+    size_t first, count, size; /* a ring buffer */
+    size_t bytes;              /* of waiting live events */
+    uint64_t after;            /* all events up to this version are queued or sent */
     bool bookmarks;
     bool ends; /* when the queue is empty */
-    bool held; /* until the pace says so */
+    bool held; /* by the pace */
     int64_t sent_ms;
-    bool first_out; /* something was sent: a table has its columns */
+    bool first_out; /* something was sent: the table has its columns */
     struct timer timeout;
     struct watch_stream *next, **link;
 };
@@ -109,8 +109,8 @@ void watch_stream_free(struct api_call *c)
 
 /* ---- events of the store ---- */
 
-/* What a client that selects sees of an object that left its selection: the last state that it
- * knew, with the version of the change. */
+/* An object that left the client's selection is sent in the last state that the client knew, with
+ * the version of the change. */
 static void push_left(struct watch_stream *w, const struct store_event *e)
 {
     struct json object = object_read(w->selection.kind, &w->scratch, e->before);
@@ -141,7 +141,7 @@ static void on_event(void *ctx, const struct store_event *e)
         return;
     w->bytes += e->object->text.len;
     if (w->bytes > w->call->server->options.watch_behind_bytes && w->call->paused) {
-        /* Too slow: it comes back and asks for what it missed. */
+        /* Too slow: the client reconnects and requests the missed events. */
         w->ends = true;
         while (w->count)
             drop_first(w);
@@ -210,7 +210,7 @@ static const struct watch_item *item_at(const struct watch_stream *w, size_t i)
     return &w->items[(w->first + i) % w->size];
 }
 
-/* Whether the events that were printed last are the next ones of this watcher. */
+/* Whether the last printed events are the next ones for this watcher. */
 static bool is_next(const struct watch_batch *b, const struct watch_stream *w)
 {
     bool same = b->count && b->count <= w->count && b->kind == w->selection.kind;
@@ -220,7 +220,7 @@ static bool is_next(const struct watch_batch *b, const struct watch_stream *w)
     return same;
 }
 
-/* The next events as text. The same ones go to many who watch: their text is made once. */
+/* The next events as text, which is shared by all watchers with the same events. */
 static struct str print_batch(struct watch_stream *w, size_t *ret_count)
 {
     struct watch_batch *b = &w->call->server->batch;
@@ -252,7 +252,8 @@ static struct str print_batch(struct watch_stream *w, size_t *ret_count)
     return buf_str(&b->text);
 }
 
-/* A system call costs more than an event: who got one just now gets the next ones together. */
+/* A system call is more expensive than an event: after an event, the next ones are sent
+ * together. */
 static bool hold_back(struct watch_stream *w)
 {
     struct apiserver *s = w->call->server;
@@ -286,7 +287,7 @@ void watch_stream_send(struct api_call *c)
         return;
     while (w->count && !c->paused && !c->cancelled) {
         size_t count;
-        /* An event has no list to show, which ends the stream where there is one. */
+        /* An event has no list, so this ends the stream. */
         if (c->accept.form == ACCEPT_PARTIAL_LIST) {
             w->ends = true;
             drop_first(w);
@@ -341,9 +342,9 @@ void watch_send_bookmarks(struct apiserver *s)
     }
 }
 
-/* ---- the beginning ---- */
+/* ---- start ---- */
 
-/* Everything that is there, as if it had just been added. */
+/* Queues all existing objects as ADDED events. */
 static void push_state(struct watch_stream *w, const struct store_table *t)
 {
     struct store_cursor cursor = { .ns = w->selection.ns };
@@ -388,7 +389,7 @@ static void begin(struct watch_stream *w, const struct list_options *o)
     store_watch_start(t, &w->watch);
 }
 
-/* The query's texts must outlive the request: the call's arena does. */
+/* The texts of the query must outlive the request: the call's arena does. */
 static struct watch_stream *watch_new(
     struct api_call *c, const struct selection *selection, const struct list_options *o)
 {
@@ -426,7 +427,7 @@ bool watch_refuse(struct api_call *c)
             .retry_after_s = 1 });
 }
 
-/* /watch/RESOURCE/NAME: selectors of fields have to mean that one, too. */
+/* /watch/RESOURCE/NAME: field selectors must also select that object. */
 static bool select_named(struct api_call *c, const struct list_options *o, struct selection *s)
 {
     if (!c->name)
@@ -437,7 +438,7 @@ static bool select_named(struct api_call *c, const struct list_options *o, struc
     return true;
 }
 
-/* Events come in fewer media types than lists. */
+/* Events support fewer media types than lists. */
 static bool check_media(struct api_call *c)
 {
     struct api_answer refusal;

@@ -32,7 +32,7 @@ static const struct api_kind *kind_at(const struct write *w, const char *api_ver
     size_t group = strlen(r->group);
     if (w->kind->custom)
         return custom_kind_at(w->kind, api_version);
-    if (!group) /* "/v1" names no group either */
+    if (!group) /* "/v1" has no group either */
         return registry_find_kind(
             w->server->registry, "", api_version + (*api_version == '/'), r->kind);
     if (strncmp(api_version, r->group, group) != 0 || api_version[group] != '/')
@@ -46,7 +46,7 @@ static const struct schema *schema_at(void *ctx, const char *api_version)
     return k ? (k->schema ? k->schema : schema_deduced()) : NULL;
 }
 
-/* Custom objects keep the fields that the other version does not have. */
+/* Custom objects keep fields that the other version does not have. */
 static struct json convert_to(
     void *ctx, struct arena *a, struct json object, const char *api_version)
 {
@@ -70,7 +70,7 @@ struct apply_versions write_versions(struct write *w)
 const struct fieldset *write_reset_fields(struct write *w, const char *subresource)
 {
     const struct api_kind *k = w->kind;
-    if (!*subresource && !k->has_status) /* its status is a field like any other */
+    if (!*subresource && !k->has_status) /* its status is an ordinary field */
         return NULL;
     return apply_reset_fields(
         w->arena, k->resource.group, k->resource.kind, subresource, k->custom);
@@ -91,7 +91,7 @@ void write_track(struct write *w, const char *manager, const char *subresource, 
         .reset = write_reset_fields(w, subresource),
         .versions = &versions,
     };
-    /* The server stores what it cannot tell the owners of, without them. */
+    /* If the owners cannot be computed, the object is stored without them. */
     struct json owners = { 0 };
     if (apply_update(a, &request, w->old, *object, &merged, &err))
         owners = json_get(merged, "metadata.managedFields");
@@ -122,7 +122,7 @@ static struct api_write write_for_behaviour(const struct write *w)
     };
 }
 
-/* For kinds that have nothing to say: a status is written by its own path alone. */
+/* For kinds without a prepare function: a status can only be written by its own subresource. */
 static struct json prepare_plain(struct write *w, struct json object)
 {
     struct arena *a = w->arena;
@@ -176,7 +176,7 @@ static bool validate(struct write *w, struct json object, struct field_errors *e
         call_answer(w->call, &answer);
         return false;
     }
-    /* Errors are of the stored form: an Event is one of the core group, however it came. */
+    /* Errors refer to the stored form: an Event is in the core group, whatever version was sent. */
     const char *stored = w->kind->storage_version;
     bool core = !w->kind->custom && stored && !strchr(stored, '/');
     if (errors->count)
@@ -186,7 +186,7 @@ static bool validate(struct write *w, struct json object, struct field_errors *e
                 w->kind->resource.kind,
                 name ? name : "",
                 errors));
-    if (b && b->warn && w->call) /* also of what is refused then */
+    if (b && b->warn && w->call) /* also if the write is refused later */
         b->warn(&for_kind, object);
     struct error err = { 0 };
     if (b && b->admit && !b->admit(&for_kind, object, &err))
@@ -194,7 +194,7 @@ static bool validate(struct write *w, struct json object, struct field_errors *e
     return quota_admit(&for_kind, object, &err) || fail_refused(w, name, &err);
 }
 
-/* Of what has no name yet. */
+/* For an object without a name. */
 static const char *name_or_base(struct json object)
 {
     const char *base = json_get_text(object, "metadata.generateName");
@@ -230,7 +230,7 @@ bool write_check_namespace(struct write *w)
     return call_fail(c, status);
 }
 
-/* Nobody gives rights away that they do not have. */
+/* Users cannot grant rights that they do not have. */
 static bool check_rights(struct write *w, struct json object)
 {
     const struct api_write write = write_for_behaviour(w);
@@ -241,8 +241,8 @@ static bool check_rights(struct write *w, struct json object)
     return false;
 }
 
-/* An applied null is a value until it is stored: who reads it finds nothing where no null may be.
- * Who writes a status leaves the rest as it is stored, whatever that is. */
+/* An applied null is kept until the object is stored; where null is not allowed, readers see no
+ * value. A write of the status does not change other stored parts, even invalid ones. */
 static bool drop_nulls(struct write *w, struct json *object)
 {
     const struct api_behaviour *b = w->kind->behaviour;
@@ -269,7 +269,7 @@ bool write_check_create(struct write *w, struct json *object)
     meta_validate(&errors, w->kind, meta_of(*object));
     if (!validate(w, *object, &errors))
         return false;
-    /* What is no number does not count, and nothing looks when nothing is stored. */
+    /* Invalid numbers are ignored, and nothing is checked if nothing is stored. */
     uint64_t version = 0;
     if (options_parse_version(json_get_text(*object, "metadata.resourceVersion"), &version) &&
         version && !w->call->dry_run)
@@ -318,8 +318,7 @@ bool write_is_last(struct json object)
            json_get(object, "spec.finalizers").count == 0;
 }
 
-/* What a write leaves alone stays as it is stored: the way through another version would change it.
- */
+/* Unchanged parts keep their stored form, which a conversion to another version would change. */
 static struct json to_storage(const struct write *w, struct json object)
 {
     const struct api_behaviour *b = w->kind->behaviour;
@@ -334,9 +333,9 @@ static struct json to_storage(const struct write *w, struct json object)
     return json_with_member(w->arena, to, "metadata", json_member(fresh, "metadata"));
 }
 
-/* Objects of several versions are compared as they are stored: a change in a field that only
- * another version has is none, and one that was stored under an older definition is written again,
- * which is how objects are moved to another version of storage. */
+/* Objects in several versions are compared in their stored form: a change of a field that only
+ * another version has is not a change. An object stored under an older schema is written again;
+ * this is how objects are migrated to another storage version. */
 static bool is_as_stored(const struct write *w, struct json object)
 {
     struct json stored;
@@ -389,7 +388,8 @@ bool write_store(struct write *w, struct json object, bool gone, const struct st
     return true;
 }
 
-/* What is not stored looks as if it had been: a version loses what the stored one does not have. */
+/* The result of a dry run looks as if it had been stored: fields that the storage version does not
+ * have are lost. */
 static struct json through_storage(const struct write *w, struct json object)
 {
     const struct api_behaviour *b = w->kind->behaviour;

@@ -106,7 +106,7 @@ static bool is_in(const char *words, const char *text)
     return false;
 }
 
-/* The message of a check: who violates it, with the invalid values and the text after them. */
+/* The message of a check: the violators, with the invalid values and the text after them. */
 static const char *told(struct subject *s, rule *is, const char *what, const char *behind)
 {
     struct findings f = look(s, is);
