@@ -24,7 +24,11 @@ const struct cli_flag cli_flags_kube[] = {
         NULL,
         "Kubeconfig file; otherwise KUBECONFIG, ~/.kube/config, then the pod's service account." },
     { "context", 0, "NAME", NULL, "Context of the kubeconfig to use." },
-    { "namespace", 'n', "NAME", NULL, "Work in this namespace only; otherwise in all (operator: NAME,...)." },
+    { "namespace",
+        'n',
+        "NAME",
+        NULL,
+        "Work in this namespace only; otherwise in all (operator: NAME,...)." },
     { 0 },
 };
 
