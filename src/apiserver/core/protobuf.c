@@ -8,8 +8,9 @@
 #include "base/time.h"
 #include "base/utf8.h"
 
-#define DEPTH_MAX JSON_DEPTH_MAX /* for messages; only schemas are nested more than twenty levels  \
-                                  */
+#define DEPTH_MAX                                                                                  \
+    JSON_DEPTH_MAX /* for messages; only schemas are nested more than twenty levels                \
+                    */
 
 enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 

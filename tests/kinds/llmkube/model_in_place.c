@@ -71,8 +71,8 @@ TEST(a_local_file_of_one_machine_is_not_copied)
     check(text_starts(told(w, "SourceDrifted"), "False InSync: "));
     check(p->effect_count == 1 && text_eq(p->effects[0].effect, "model.file"));
     struct json pod = json_get(tmpl(w), "spec");
-    check_json(json_get(pod, "volumes"),
-        "[{'name': 'host-model', 'hostPath': {'path': '" PATH "'}}]");
+    check_json(
+        json_get(pod, "volumes"), "[{'name': 'host-model', 'hostPath': {'path': '" PATH "'}}]");
     check_json(json_get(pod, "containers.0.volumeMounts"),
         "[{'name': 'host-model', 'mountPath': '" PATH "', 'readOnly': true}]");
     check(!json_present(json_get(pod, "initContainers")));
