@@ -62,7 +62,7 @@ struct accept_clause {
     double quality;
 };
 /* Whether the router of built-in paths accepts a request. It checks only media types, and does not
- * know application/*. more: an additional supported type; NULL: none. */
+ * know wildcards of subtypes. more: an additional supported type; NULL: none. */
 bool accept_router_takes(const char *header, const char *more);
 /* Sorted by quality, then by specificity, then by position. */
 const struct accept_clause *accept_parse(struct arena *a, const char *header, size_t *ret_count);
