@@ -131,7 +131,7 @@ static void send_head(struct api_call *c)
     c->handlers.head(c->ctx, &head);
 }
 
-/* Sends as much as there is room for. May free the call. */
+/* Sends as much as fits. May free the call. */
 static void send_answer(struct api_call *c)
 {
     c->busy = true;

@@ -24,7 +24,7 @@ bool adopt_wanted(struct json object, const char *const *managers, const char *s
     return false;
 }
 
-/* The union of the fields that our predecessors' entries own, and of our own entry if it exists. */
+/* The union of the fields that our predecessors' entries own, and our entry if it exists. */
 static const struct fieldset *united(struct arena *a, struct json object,
     const char *const *managers, const char *subresource, const char *also)
 {

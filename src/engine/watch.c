@@ -29,7 +29,7 @@ static void take_in(
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct cache_entry *entry = cache_find(r, ns, name);
     if (entry && entry->version >= version)
-        entry = NULL; /* an echo of our own write, which changes nothing */
+        entry = NULL; /* an echo of our write, which changes nothing */
     struct json before = cached_labels(&a, entry);
     bool came = !entry || !text_eq(entry->uid, json_get_text(object, "metadata.uid"));
     engine_need_schema(e, r);

@@ -164,7 +164,7 @@ static struct tls_context *context_new(const SSL_METHOD *method)
     c->method = session_method_new();
     assert(c->ssl);
     SSL_CTX_set_min_proto_version(c->ssl, TLS1_2_VERSION);
-    /* No auto chain: the CAs that we trust are not part of our own chain. */
+    /* No auto chain: the CAs that we trust are not part of our chain. */
     SSL_CTX_set_mode(c->ssl, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
     SSL_CTX_set_options(c->ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
     SSL_CTX_set_session_cache_mode(c->ssl, SSL_SESS_CACHE_OFF);

@@ -138,7 +138,7 @@ void rest_update_scale(struct api_call *c);
 
 /* ---- streams ---- */
 
-/* Sends as much as there is room for; true: everything is sent. */
+/* Sends as much as fits; true: everything is sent. */
 bool list_stream_send(struct api_call *c);
 int64_t list_stream_bytes(const struct list_stream *l); /* of the response; -1: unknown */
 void list_stream_free(struct list_stream *l);
