@@ -19,10 +19,10 @@
 
 #define ROUND_MS 20000
 #define TAKES_MS_MAX 3000
-/* The engine writes five times, and recreates a child twenty times; in a world with faults some of
- * its answers get lost. */
-#define FIGHT_TOLD(r) ((r)->deletes ? 21U : 6U)
-#define FIGHT_MAX(r) (2 * FIGHT_TOLD(r))
+/* The engine writes five times, the creation included, and recreates a child twenty times; in a
+ * world with faults some of its answers get lost. */
+#define FIGHT_TOLD(r) ((r)->deletes ? 21U : 5U)
+#define FIGHT_MAX(r) ((r)->deletes ? 42U : 12U)
 #define TOLD_MS 60000
 
 struct sim_rivals {
@@ -135,6 +135,17 @@ static struct json find_owner(const struct sim_rivals *r, struct arena *a, const
     return json_none;
 }
 
+/* The operator left the child as it was taken, or, if it was deleted, did not make it again. */
+static bool gave_up(const struct sim_rivals *r, struct json child)
+{
+    if (r->deletes)
+        return true;
+    json_each_member (m, json_get(child, "metadata.labels"))
+        if (text_eq(json_text(m->value), "taken"))
+            return true;
+    return false;
+}
+
 static void told(void *ctx)
 {
     struct sim_rivals *r = ctx;
@@ -145,7 +156,7 @@ static void told(void *ctx)
     struct json owner = json_item(json_get(child, "metadata.ownerReferences"), 0);
     bool replaced = json_present(child) && !text_eq(json_get_text(owner, "uid"), r->owner);
     struct json object = find_owner(r, &a, NULL);
-    if (!same || s->quiet || replaced || !r->wanted ||
+    if (!same || s->quiet || replaced || !r->wanted || !gave_up(r, child) ||
         json_get_int(object, "metadata.generation", 0) != r->wish)
         return;
     struct json c = json_find(json_get(object, "status.conditions"), "type", "Contested");
