@@ -79,6 +79,38 @@ TEST(volumes_of_objects_are_files_that_change_all_at_once)
     shelf_close(&s);
 }
 
+/* Also one that was open to all users, as earlier releases left it. */
+TEST(a_provisioned_claim_is_written_by_its_owner_only)
+{
+    struct shelf s;
+    shelf_open(&s);
+    struct error err;
+    struct json places;
+    struct stat st;
+    const char *folder = new_folder();
+    const char *path = arena_printf(test_arena(), "%s/claim", folder);
+    shelf_put(&s,
+        "PersistentVolumeClaim",
+        "data",
+        "{'metadata': {'uid': 'u7'}, 'spec': {'volumeName': 'pvc-u7'}}");
+    shelf_put(&s,
+        "PersistentVolume",
+        "pvc-u7",
+        arena_printf(test_arena(), "{'spec': {'hostPath': {'path': '%s'}}}", path));
+    for (int round = 0; round < 2; round++) {
+        check(prepare(&s,
+            folder,
+            "[{'name': 'd', 'persistentVolumeClaim': {'claimName': 'data'}}]",
+            &places,
+            &err));
+        check(stat(path, &st) == 0);
+        check_int(st.st_mode & 0777, 0755);
+        check(chmod(path, 0777) == 0);
+    }
+    check(tree_remove(folder, NULL));
+    shelf_close(&s);
+}
+
 TEST(volumes_of_the_machine_are_places)
 {
     struct shelf s;
