@@ -112,10 +112,16 @@ const char *sim_coverage_missing(struct sim_coverage *c, const char *kind, uint3
     return found;
 }
 
-/* Fields that no accepted object can set, and why. */
+#define NO_CLUSTERS "no other cluster is played"
+
+/* Fields that no accepted object sets, and why. */
 static const struct {
     const char *path, *why;
 } unreachable[] = {
+    { "FederatedCluster spec", NO_CLUSTERS },
+    { "FederatedCluster spec.dataResidencyTier", NO_CLUSTERS },
+    { "FederatedCluster spec.displayName", NO_CLUSTERS },
+    { "FederatedCluster spec.heartbeatIntervalSeconds", NO_CLUSTERS },
     { NULL, NULL },
 };
 

@@ -11,7 +11,7 @@ static void hmac(struct str key, struct str text, uint8_t ret[SHA256_BYTES])
     uint8_t block[BLOCK_BYTES] = { 0 }, inner[SHA256_BYTES];
     if (key.len > BLOCK_BYTES)
         sha256_of(key, block);
-    else
+    else if (key.len)
         memcpy(block, key.ptr, key.len);
     struct sha256 h;
     for (size_t i = 0; i < BLOCK_BYTES; i++)
